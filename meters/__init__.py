@@ -1,0 +1,1 @@
+"""The money: exact amounts, rates and level definitions."""

@@ -1,0 +1,1 @@
+"""The controller: rules, site file, odds and command line."""

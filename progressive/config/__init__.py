@@ -1,0 +1,1 @@
+"""The site file: read, checked against its jurisdiction, and frozen."""

@@ -1,0 +1,283 @@
+"""Reading a table: where it stands, its seats and combinations, and the wagers it takes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from meters.money import PPM, dollars
+from progressive.config.links import LinkDraft
+from progressive.config.reader import Section
+from progressive.config.values import OfferedWager, Table
+from progressive.rules.irregularities import DisclosedCard
+from progressive.rules.royal9 import (
+    DEFAULT_COMBINATIONS,
+    Combination,
+    Seating,
+    SeatingError,
+    combination,
+    seating_of,
+)
+from progressive.rules.rulebooks import (
+    DESIGNATIONS,
+    KINDS,
+    ONLY_AT,
+    RULEBOOKS,
+    SEATS_MAX,
+    STANDARD,
+    Rulebook,
+)
+from progressive.rules.settlement import EXACT, QUARTER, TIE_PAYS_MIN, takes_vigorish
+from progressive.rules.wagers import WAGERS
+
+MAIN_WAGERS = ("banker", "player", "tie")
+COMBINATIONS = 'a table of seats, such as { 1 = "K♠ 9♥", 2 = "K♣ 9♦" }'
+AT_PAYOUT, MARKED = "at_payout", "marked"
+TIE_PAYS = range(TIE_PAYS_MIN, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class TableDraft:
+    """A table as far as it could be read."""
+
+    section: Section
+    link: LinkDraft | None
+    asset: str | None
+    seats: int | None
+    table: Table | None
+
+
+def read_table(
+    name: str, section: Section, links: Mapping[str, LinkDraft], book: Rulebook | None
+) -> TableDraft:
+    """Read one table and check it against its link and its rulebook."""
+    asset = section.text("asset", "an asset number of 1 to 32 characters", r"\S(.{0,30}\S)?")
+    kind = section.choice(
+        "kind", book.kinds if book else KINDS, book.section("seats") if book else "site file"
+    )
+    link_name, link = _link(section, links)
+    seats = _seats(section, link, book)
+    decks = _decks(section, link, book)
+    combinations = _combinations(section, link, seats)
+    designation = _designation(section, book)
+    vigorish, collected = _vigorish(section, designation)
+    disclosed = section.choice("disclosed_card", tuple(DisclosedCard), default="discard")
+    offered = _wagers(section, designation, book)
+    section.done()
+    table = None
+    needed = (asset, kind, seats, decks, combinations, designation, disclosed, offered)
+    if all(part is not None for part in needed) and (link is None or link_name in links):
+        table = Table(
+            name=name,
+            asset=asset or "",
+            kind=kind or "",
+            link=link_name,
+            decks=decks or 0,
+            seats=seats or 0,
+            combinations=combinations or (),
+            designation=designation or "",
+            vigorish=vigorish,
+            vigorish_collected=collected,
+            tie_pays=offered.tie_pays if offered else 0,
+            house_money_portion_ppm=offered.house_money_portion_ppm if offered else 0,
+            disclosed_card=DisclosedCard(disclosed or ""),
+            wagers=offered.wagers if offered else (),
+        )
+    return TableDraft(section, link, asset, seats, table)
+
+
+def _link(section: Section, links: Mapping[str, LinkDraft]) -> tuple[str | None, LinkDraft | None]:
+    if "link" not in section:
+        section.asked.add("link")
+        return None, None
+    name = section.choice("link", tuple(links) or ("(the file has no links)",))
+    return name, links.get(name or "")
+
+
+def _seats(section: Section, link: LinkDraft | None, book: Rulebook | None) -> int | None:
+    paytable = link.paytable if link else None
+    if paytable is not None:
+        return section.integer("seats", paytable.seats, paytable.rule)
+    rule = book.section("seats") if book else "Midi Baccarat"
+    return section.integer("seats", range(1, SEATS_MAX + 1), rule)
+
+
+def _decks(section: Section, link: LinkDraft | None, book: Rulebook | None) -> int | None:
+    if link is None and "link" not in section:
+        return section.integer(
+            "decks", book.decks if book else (6, 7, 8), book.section("decks") if book else ""
+        )
+    if "decks" in section:
+        section.asked.add("decks")
+        section.note("decks", "is said by the link", "only at a table without a link")
+    return link.decks if link else None
+
+
+def _combinations(
+    section: Section, link: LinkDraft | None, seats: int | None
+) -> tuple[Combination, ...] | None:
+    given = section.section("combinations", needed=False)
+    if link is None:
+        if given is not None:
+            what = "has no meaning without a link"
+            section.note("combinations", what, "only at a table with a link")
+        return ()
+    own = _own_combinations(given, seats) if given else {}
+    if own is None or seats is None or link.paytable is None:
+        return None
+    try:
+        seating = seating_of(link.paytable, seats, own)
+    except SeatingError as error:
+        section.note("combinations", str(error), COMBINATIONS, link.paytable.rule)
+        return None
+    if link.paytable.fixed_combinations and not _is_default(seating):
+        section.note(
+            "combinations",
+            f"{link.paytable.name} prints the combinations of its chairs",
+            "none of the table's own",
+            link.paytable.rule,
+        )
+        return None
+    return seating.combinations
+
+
+def _is_default(seating: Seating) -> bool:
+    return seating.combinations == DEFAULT_COMBINATIONS[: len(seating.combinations)]
+
+
+def _own_combinations(given: Section, seats: int | None) -> dict[int, Combination] | None:
+    own: dict[int, Combination] = {}
+    bad = False
+    for key in given.values:
+        text = given.value(key, str, COMBINATIONS)
+        if not key.isdecimal() or not 1 <= int(key) <= (seats or SEATS_MAX):
+            given.note(key, f"seat {key!r} is not a seat", f"seats 1 to {seats or SEATS_MAX}")
+            bad = True
+        elif text is None:
+            bad = True
+        else:
+            try:
+                own[int(key)] = combination(text)
+            except SeatingError as error:
+                given.note(key, str(error), "a king and a nine of different suits", "Royal 9")
+                bad = True
+    return None if bad else own
+
+
+def _designation(section: Section, book: Rulebook | None) -> str | None:
+    word = section.choice("designation", tuple(DESIGNATIONS), default=STANDARD)
+    if word is not None and book is not None and word not in book.designations:
+        section.note(
+            "designation",
+            f"{word} is not a table of {book.name}",
+            "one of " + ", ".join(book.designations),
+            book.section("designation"),
+        )
+    return word
+
+
+def _vigorish(section: Section, designation: str | None) -> tuple[str, str]:
+    rounding = section.choice("vigorish", (EXACT, QUARTER), default=EXACT)
+    collected = section.choice("vigorish_collected", (AT_PAYOUT, MARKED), default=AT_PAYOUT)
+    if designation is not None and not takes_vigorish(designation):
+        for key in ("vigorish", "vigorish_collected"):
+            if key in section:
+                what = f"no vigorish is taken at a table designated {designation}"
+                section.note(key, what, "leave it out")
+    return rounding or EXACT, collected or AT_PAYOUT
+
+
+@dataclass(frozen=True, slots=True)
+class _Offered:
+    wagers: tuple[OfferedWager, ...]
+    tie_pays: int
+    house_money_portion_ppm: int
+
+
+def _wagers(section: Section, designation: str | None, book: Rulebook | None) -> _Offered | None:
+    """Read the wagers offered; the main ones always are, and may be listed for their limits."""
+    given = section.section("wagers", needed=False)
+    before = section.problems.errors
+    tie_pays, portion = TIE_PAYS_MIN, PPM
+    offered: dict[str, OfferedWager] = {}
+    for name in given.values if given else ():
+        entry = given.section(name) if given else None
+        if entry is None:
+            continue
+        if name not in WAGERS:
+            _note_unknown(entry, name)
+            continue
+        if name == "tie":
+            rule = book.section("tie") if book else "Tie"
+            tie_pays = entry.integer("pays", TIE_PAYS, rule, default=TIE_PAYS_MIN) or tie_pays
+        if name == "house_money":
+            portion = entry.rate("portion", needed=False) or portion
+        offered[name] = _offered_wager(entry, name, book)
+        _check_place(entry, name, designation, book)
+        entry.done()
+    for name in MAIN_WAGERS:
+        offered.setdefault(name, _by_book(name, None, None, None, book))
+    if section.problems.errors > before:
+        return None
+    return _Offered(tuple(offered[name] for name in WAGERS if name in offered), tie_pays, portion)
+
+
+def _note_unknown(entry: Section, name: str) -> None:
+    if name == "royal_9":
+        entry.note(None, "Royal 9 is offered by naming a link", 'link = "..." at the table')
+    else:
+        entry.note(None, f"{name!r} is not a wager", "one of " + ", ".join(WAGERS))
+
+
+def _offered_wager(entry: Section, name: str, book: Rulebook | None) -> OfferedWager:
+    wager = WAGERS[name]
+    default: str | None = next(iter(wager.paytables)) if len(wager.paytables) == 1 else None
+    if name == "any_pair" and book is not None:
+        default = book.any_pair_paytable
+    paytable = None
+    if name != "banker":  # decided by the designation
+        paytable = entry.choice("paytable", tuple(wager.paytables), default=default)
+    least, most = entry.money("min", needed=False), entry.money("max", needed=False)
+    if least is not None and most is not None and least > most:
+        entry.note("min", f"{dollars(least)} is more than the maximum", f"up to {dollars(most)}")
+    _check_limits(entry, name, {"min": least, "max": most}, book)
+    return _by_book(name, paytable, least, most, book)
+
+
+def _by_book(
+    name: str, paytable: str | None, least: int | None, most: int | None, book: Rulebook | None
+) -> OfferedWager:
+    low, high = book.limits.get(name, (None, None)) if book else (None, None)
+    return OfferedWager(
+        name, paytable, low if least is None else least, high if most is None else most
+    )
+
+
+def _check_limits(
+    entry: Section, name: str, given: Mapping[str, int | None], book: Rulebook | None
+) -> None:
+    if book is None or name not in book.limits:
+        return
+    low, high = book.limits[name]
+    for key, amount in given.items():
+        if amount is not None and not low <= amount <= high:
+            what = f"{dollars(amount)} is outside the rulebook's limits"
+            entry.note(key, what, f"{dollars(low)} to {dollars(high)}", book.section("limits"))
+
+
+def _check_place(entry: Section, name: str, designation: str | None, book: Rulebook | None) -> None:
+    """Check a wager against the table's designation and the jurisdiction."""
+    if book is not None and name not in book.wagers:
+        where = [other.name for other in RULEBOOKS.values() if name in other.wagers]
+        entry.note(
+            None,
+            f"{WAGERS[name].title} is not a wager of {book.name} (it is of {', '.join(where)})",
+            "one of " + ", ".join(w for w in WAGERS if w in book.wagers),
+            book.section("wagers"),
+        )
+    needs = ONLY_AT.get(name)
+    if designation is not None and needs not in (None, designation):
+        entry.note(
+            None,
+            f"{WAGERS[name].title} is not taken at a table designated {designation}",
+            f"only at a table designated {needs}",
+            book.section("designation") if book else "table designations",
+        )

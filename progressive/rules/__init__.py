@@ -1,0 +1,1 @@
+"""The rule book as pure functions over frozen values: no clock, no I/O, no randomness."""
