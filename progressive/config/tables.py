@@ -210,11 +210,12 @@ def _wagers(section: Section, designation: str | None, book: Rulebook | None) ->
             tie_pays = entry.integer("pays", TIE_PAYS, rule, default=TIE_PAYS_MIN) or tie_pays
         if name == "house_money":
             portion = entry.rate("portion", needed=False) or portion
-        offered[name] = _offered_wager(entry, name, book)
+        offered[name] = _offered_wager(entry, name, designation or STANDARD, book)
         _check_place(entry, name, designation, book)
         entry.done()
     for name in MAIN_WAGERS:
-        offered.setdefault(name, _by_book(name, None, None, None, book))
+        paytable = designation or STANDARD if name == "banker" else STANDARD
+        offered.setdefault(name, _by_book(name, paytable, None, None, book))
     if section.problems.errors > before:
         return None
     return _Offered(tuple(offered[name] for name in WAGERS if name in offered), tie_pays, portion)
@@ -227,23 +228,25 @@ def _note_unknown(entry: Section, name: str) -> None:
         entry.note(None, f"{name!r} is not a wager", "one of " + ", ".join(WAGERS))
 
 
-def _offered_wager(entry: Section, name: str, book: Rulebook | None) -> OfferedWager:
+def _offered_wager(
+    entry: Section, name: str, designation: str, book: Rulebook | None
+) -> OfferedWager:
     wager = WAGERS[name]
     default: str | None = next(iter(wager.paytables)) if len(wager.paytables) == 1 else None
     if name == "any_pair" and book is not None:
         default = book.any_pair_paytable
-    paytable = None
-    if name != "banker":  # decided by the designation
+    paytable: str | None = designation
+    if name != "banker":  # whose paytable is its table's designation
         paytable = entry.choice("paytable", tuple(wager.paytables), default=default)
     least, most = entry.money("min", needed=False), entry.money("max", needed=False)
     if least is not None and most is not None and least > most:
         entry.note("min", f"{dollars(least)} is more than the maximum", f"up to {dollars(most)}")
     _check_limits(entry, name, {"min": least, "max": most}, book)
-    return _by_book(name, paytable, least, most, book)
+    return _by_book(name, paytable or "", least, most, book)
 
 
 def _by_book(
-    name: str, paytable: str | None, least: int | None, most: int | None, book: Rulebook | None
+    name: str, paytable: str, least: int | None, most: int | None, book: Rulebook | None
 ) -> OfferedWager:
     low, high = book.limits.get(name, (None, None)) if book else (None, None)
     return OfferedWager(

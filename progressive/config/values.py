@@ -76,7 +76,7 @@ class OfferedWager:
     """A wager that a table takes, and between which amounts."""
 
     name: str
-    paytable: str | None
+    paytable: str
     min_micros: int | None
     max_micros: int | None
 

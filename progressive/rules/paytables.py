@@ -64,6 +64,12 @@ BANKER: Final = _with_vigorish(
 PLAYER: Final = _columns("tie win", standard="push 1")
 TIE: Final = _columns("win", standard="8")
 
+
+def tie_paying(odds: int) -> Paytable:
+    """Make the Tie paytable of a house that pays more than it must."""
+    return Paytable("standard", MappingProxyType({"win": Fraction(odds)}))
+
+
 _BONUS: Final = "natural_tie natural_win win_by_9 win_by_8 win_by_7 win_by_6 win_by_5 win_by_4"
 DRAGON_BONUS: Final = _columns(
     _BONUS,

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final
 
 from progressive.rules.baccarat import BANKER, PLAYER, TIE, Round
-from progressive.rules.paytables import LOSS, Paytable
+from progressive.rules.paytables import LOSS, Paytable, tie_paying
 from progressive.rules.rulebooks import (
     DESIGNATIONS,
     DOLLAR,
@@ -150,6 +150,8 @@ def _move_problems(placed: Sequence[Placed]) -> list[str]:
 def _paytable(wager: Wager, bet: Placed, terms: Terms) -> Paytable:
     """Choose the paytable: the bet's own, else what designation or rulebook implies."""
     name = bet.paytable
+    if wager.name == TIE and terms.tie_pays > TIE_PAYS_MIN:
+        return tie_paying(terms.tie_pays)
     if name is None and wager.name == BANKER:
         name = terms.designation or STANDARD
     if name is None and wager.name == "any_pair" and terms.rulebook is not None:
@@ -189,8 +191,6 @@ def _settle(played: Round, bet: Placed, terms: Terms, moved_micros: int) -> Sett
     line = wager.line(wager.family.facts(played), paytable, bet.on)
     stake = bet.amount_micros + moved_micros
     pays = pay_of(paytable, line)
-    if wager.name == TIE and line != LOSS:
-        pays = Fraction(terms.tie_pays)
     won = _exact(stake * pays) if pays > 0 else 0
     return Settled(bet, stake, line, won, _vigorish(won, paytable.vigorish, terms.vigorish))
 

@@ -1,0 +1,1 @@
+"""What the command line can do: thin layers that read options and print answers."""

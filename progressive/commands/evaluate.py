@@ -1,0 +1,79 @@
+"""`progressive evaluate`: rounds in, lines and settled wagers out, as JSON lines."""
+
+import sys
+from typing import BinaryIO
+
+import click
+
+from progressive.evaluate import Setup, evaluate_lines
+from progressive.rules.royal9 import PAYTABLES
+from progressive.rules.rulebooks import DESIGNATIONS, RULEBOOKS, SEATS_MAX
+from progressive.rules.settlement import EXACT, QUARTER, Terms
+
+
+@click.command()
+@click.argument("source", type=click.File("rb"), default="-")
+@click.option("--paytable", type=click.Choice(list(PAYTABLES)), default="MD-C", show_default=True)
+@click.option(
+    "--table-seats",
+    type=click.IntRange(1, SEATS_MAX),
+    help="Seats of the table.  [default: 7, or 9 in the multi-level edition]",
+)
+@click.option("--decks", type=click.IntRange(6, 8), default=8, show_default=True)
+@click.option(
+    "--designation",
+    type=click.Choice(list(DESIGNATIONS)),
+    help="Settle as a table of this designation, refusing wagers it does not take.",
+)
+@click.option(
+    "--jurisdiction",
+    type=click.Choice(list(RULEBOOKS)),
+    help="Refuse wagers that this rulebook does not have.",
+)
+@click.option(
+    "--vigorish",
+    type=click.Choice([EXACT, QUARTER]),
+    default=EXACT,
+    show_default=True,
+    help="5 %, exact or rounded up to the next 25 cents.",
+)
+def evaluate(  # noqa: PLR0913 - one parameter an option
+    source: BinaryIO,
+    *,
+    paytable: str,
+    table_seats: int | None,
+    decks: int,
+    designation: str | None,
+    jurisdiction: str | None,
+    vigorish: str,
+) -> None:
+    r"""Evaluate rounds: one JSON object per line in, one out.
+
+    \b
+    In:  {"player":["KS","9H"],"banker":["KS","9H"],"seats":[1,3]}
+         and, if wanted, "combinations":{"1":"KS 9H"} for seats that have their own and
+         "wagers":[{"seat":1,"wager":"dragon_bonus","on":"player","paytable":"A","amount":"25.00"}]
+    Out: {"player_points":9,"banker_points":9,"outcome":"tie",
+          "lines":{"1":"star","3":"other_king9"},"pays":{...},"wagers":[...]}
+
+    A hand has two or three cards. While a card is still to come, "outcome" is null and "next_card"
+    says who draws; the Royal 9 lines need the first four cards only. A line that cannot be
+    evaluated is answered with {"error":...,"line":N}, the stream goes on, and the exit code is 1.
+    """
+    table = PAYTABLES[paytable]
+    seats = table_seats or table.seats_default
+    book = RULEBOOKS[jurisdiction] if jurisdiction else None
+    terms = Terms(
+        designation=designation,
+        rulebook=book,
+        vigorish=vigorish,
+        limits=book.limits if book else {},
+        seats=seats,
+    )
+    bad = False
+    out = sys.stdout.buffer
+    for answer, fine in evaluate_lines(source, Setup(table, seats, decks, terms)):
+        out.write(answer + b"\n")
+        out.flush()  # another program may be waiting for this answer before it asks on
+        bad = bad or not fine
+    sys.exit(1 if bad else 0)
