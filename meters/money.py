@@ -8,8 +8,8 @@ CENT: Final = 10_000
 PPM: Final = 1_000_000  # all of it
 AMOUNT_MAX: Final = 2**53 - 1  # what the function library can hold exactly, about $9 billion
 
-_AMOUNT = re.compile(r"\$? ?(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d{1,6}))?")
-_RATE = re.compile(r"(\d{1,3})(?:\.(\d{1,9}))? ?%")
+_AMOUNT = re.compile(r"\$? ?([0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,18})(?:\.([0-9]{1,6}))?")
+_RATE = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,9}))? ?%")
 
 
 class MoneyError(ValueError):

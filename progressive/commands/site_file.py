@@ -11,7 +11,7 @@ from progressive.config.values import Site
 def read(path: Path) -> Loaded:
     """Load a site file; one that is not text is a wrong call."""
     try:
-        return load_site(path.read_text(encoding="utf-8"))
+        return load_site(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{path} is not UTF-8 text: {error}") from None
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from meters.levels import Level, contribution
-from meters.money import dollars
+from meters.money import PPM, dollars, percent
 from progressive.config.links import LinkDraft
 from progressive.config.reader import WARNING, Section
 from progressive.config.tables import TableDraft
@@ -26,11 +26,13 @@ def check_together(
     root: Section, links: Mapping[str, LinkDraft], tables: Sequence[TableDraft]
 ) -> None:
     """Note every problem that shows only when parts of the site are seen together."""
-    if not tables and "tables" not in root.values:
-        root.note("tables", "is missing", "at least one [tables.NAME]")
+    if not root.values.get("tables", {}) and "tables" not in root.missing:
+        root.note("tables", "there is no table", "at least one [tables.NAME]")
     _check_assets(tables)
     for name, draft in links.items():
         own = [table for table in tables if table.link is draft]
+        if not own and any(table.link is None and "link" in table.section for table in tables):
+            continue  # a table that misnames its link may be meant to be on this one
         if not own:
             draft.section.note(None, "no table feeds this link", f'a table with link = "{name}"')
         elif draft.link is not None:
@@ -56,8 +58,8 @@ def _check_link(section: Section, link: Link, tables: Sequence[TableDraft]) -> N
         must_hit_section = _level_section(section, MUST_HIT)
         _check_growth(must_hit_section, link.must_hit, sum(seats))
         _check_must_hit_odds(must_hit_section, link.must_hit)
-    if odds:
-        _check_return(section, link, odds[0])
+    if sum(level.increment_ppm + level.reserve_ppm for level in link.all_levels) <= PPM:
+        _check_return(section, link, odds)
 
 
 def _level_section(link: Section, name: str) -> Section:
@@ -78,7 +80,7 @@ def _check_bound(section: Section, level: Level, seats: int) -> None:
 
 
 def _link_odds(link: Link, tables: Sequence[TableDraft]) -> list[Royal9Odds]:
-    seatings = {draft.table.seating(link.paytable) for draft in tables if draft.table}
+    seatings = dict.fromkeys(d.table.seating(link.paytable) for d in tables if d.table)
     return [
         royal9_odds(seating, seat, link.decks)
         for seating in seatings
@@ -87,7 +89,7 @@ def _link_odds(link: Link, tables: Sequence[TableDraft]) -> list[Royal9Odds]:
 
 
 def _check_odds(section: Section, odds: Sequence[Royal9Odds]) -> None:
-    for line in {line for seat in odds for line in seat.ways if line != LOSS}:
+    for line in dict.fromkeys(line for seat in odds for line in seat.ways if line != LOSS):
         rarest = min(odds, key=lambda seat: seat.ways[line] or seat.total)
         if rarest.ways[line] and rarest.total > LONGEST_ODDS * rarest.ways[line]:
             _note_odds(section, f"{line} wins once in", 1 / rarest.probability(line))
@@ -128,13 +130,14 @@ def _check_growth(section: Section, must_hit: MustHit, seats: int) -> None:
     )
 
 
-def _check_return(section: Section, link: Link, odds: Royal9Odds) -> None:
+def _check_return(section: Section, link: Link, odds: Sequence[Royal9Odds]) -> None:
     must_hit = link.must_hit.terms if link.must_hit else None
-    long_run = royal9_returns(link.paytable, odds, link.terms, must_hit).long_run
-    if long_run is not None and long_run > 1:
+    every = (royal9_returns(link.paytable, seat, link.terms, must_hit).long_run for seat in odds)
+    highest = max((value for value in every if value is not None), default=Fraction(0))
+    if highest > 1:
         section.note(
             "levels",
-            f"the wager returns {float(long_run):.2%} in the long run",
+            f"the wager returns {percent(round(highest * PPM))} in the long run",
             "less than 100 %, or players are paid to play",
             "exact odds",
             WARNING,

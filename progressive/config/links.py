@@ -41,9 +41,7 @@ class LinkDraft:
 def read_link(name: str, section: Section, book: Rulebook | None) -> LinkDraft:
     """Read one link and check what can be seen from the link alone."""
     paytable = _paytable(section, book)
-    allowed = paytable.decks if paytable else (6, 7, 8)
-    rule = paytable.rule if paytable else "Midi Baccarat"
-    decks = section.integer("decks", allowed, rule)
+    decks = section.integer("decks", *decks_allowed(paytable, book))
     simultaneous = _simultaneous(section)
     levels, must_hit, complete = _levels(section, paytable, book)
     section.done()
@@ -53,31 +51,42 @@ def read_link(name: str, section: Section, book: Rulebook | None) -> LinkDraft:
     return LinkDraft(section, paytable, decks, link)
 
 
+def decks_allowed(
+    paytable: Royal9Paytable | None, book: Rulebook | None
+) -> tuple[tuple[int, ...], str]:
+    """Give the numbers of decks, and the rule that says so: the stricter of the two."""
+    by_book = (book.decks, book.section("decks")) if book else ((6, 7, 8), "Midi Baccarat")
+    if paytable is None or set(by_book[0]) <= set(paytable.decks):
+        return by_book
+    return paytable.decks, paytable.rule
+
+
 def _paytable(section: Section, book: Rulebook | None) -> Royal9Paytable | None:
-    if book is not None and not book.royal_9_paytables:
+    """Read the paytable; one that the rulebook does not have judges nothing else."""
+    if book is None:
+        name = section.choice("paytable", tuple(PAYTABLES))
+        return PAYTABLES[name] if name else None
+    if not book.royal_9_paytables:
+        section.asked.add("paytable")
         section.note(
             None,
             f"Royal 9 is not a wager of {book.name}",
             "no link; tables without a link",
             book.section("royal 9"),
         )
-    name = section.choice("paytable", tuple(PAYTABLES))
-    if name is None:
         return None
-    if book is not None and book.royal_9_paytables and name not in book.royal_9_paytables:
-        section.note(
-            "paytable",
-            f"{name} is not a paytable of {book.name}",
-            "one of " + ", ".join(book.royal_9_paytables),
-            book.section("royal 9"),
-        )
-    return PAYTABLES[name]
+    name = section.choice("paytable", book.royal_9_paytables, book.section("royal 9"))
+    return PAYTABLES[name] if name else None
 
 
 def _simultaneous(section: Section) -> SimultaneousWins | None:
     rule = section.choice("simultaneous_wins", (IN_ORDER, FULL_AMOUNT_TO_EACH))
     needs_seconds = rule == FULL_AMOUNT_TO_EACH
-    seconds = section.integer("simultaneous_seconds", SIMULTANEOUS_SECONDS, needed=needs_seconds)
+    seconds = None
+    if rule != IN_ORDER:
+        key = "simultaneous_seconds"
+        seconds = section.integer(key, SIMULTANEOUS_SECONDS, needed=needs_seconds)
+    section.asked.add("simultaneous_seconds")
     if rule == IN_ORDER and "simultaneous_seconds" in section:
         section.note(
             "simultaneous_seconds",
@@ -179,31 +188,43 @@ def _level(  # noqa: PLR0913, PLR0917 - a level has this many parts
 
 def _must_hit(section: Section, book: Rulebook | None) -> MustHit | None:
     reset, maximum = section.money("reset"), section.money("maximum")
-    seed = section.money("seed", needed=False) if "seed" in section else reset
+    seed = section.money("seed", needed=False)
     increment = section.rate("increment")
     if book is not None and not book.must_hit:
         section.note(
-            None,
-            f"Must Hit is not in {book.name}",
-            "no must_hit level",
-            book.section("must hit"),
+            None, f"Must Hit is not in {book.name}", "no must_hit level", book.section("must hit")
         )
+    fits = _check_room(section, seed, reset, maximum)
+    section.asked |= {"distribution", "segments"}
     distribution = None
-    if reset is not None and maximum is not None:
+    if fits and reset is not None and maximum is not None:
         distribution = _distribution(section, reset, maximum)
         _check_pair(section, reset, maximum, book)
-    if seed is not None and maximum is not None and maximum <= max(seed, reset or 0):
-        section.note(
-            "maximum",
-            f"{dollars(maximum)} leaves no room to grow",
-            f"more than {dollars(max(seed, reset or 0))}, the larger of seed and reset",
-            "Must Hit wins before its maximum",
-        )
-        maximum = None
-    level = _level(MUST_HIT, section, seed, reset, increment, maximum)
+    if "seed" not in section:
+        seed = reset
+    level = _level(MUST_HIT, section, seed, reset, increment, maximum if fits else None)
     if level is None or maximum is None or distribution is None:
         return None
     return MustHit(level, maximum, distribution)
+
+
+def _check_room(section: Section, seed: int | None, reset: int | None, maximum: int | None) -> bool:
+    """Check that reset, seed and maximum ascend; tell whether they are there and do."""
+    if reset is None or maximum is None:
+        return False
+    top = max(seed or 0, reset)
+    if maximum <= top:
+        section.note(
+            "maximum",
+            f"{dollars(maximum)} leaves no room to grow",
+            f"more than {dollars(top)}, the larger of seed and reset",
+            "Must Hit wins before its maximum",
+        )
+        return False
+    if seed is not None and seed < reset:
+        what = f"{dollars(seed)} is less than the reset"
+        section.note("seed", what, f"at least {dollars(reset)}", "Must Hit starts at its reset")
+    return True
 
 
 def _check_pair(section: Section, reset: int, maximum: int, book: Rulebook | None) -> None:
@@ -219,15 +240,18 @@ def _check_pair(section: Section, reset: int, maximum: int, book: Rulebook | Non
 
 def _distribution(section: Section, reset: int, maximum: int) -> Distribution | None:
     name = section.choice("distribution", ("uniform", "segments"), default="uniform")
+    before = section.problems.errors
     parts = [
         (part, part.money("upto"), part.integer("weight", WEIGHTS))
         for part in section.array("segments")
     ]
     for part, _, _ in parts:
         part.done()
+    if section.problems.errors > before:
+        return None
     if name == "segments":
         return _segments(section, parts, reset, maximum)
-    if parts:
+    if name == "uniform" and "segments" in section:
         section.note("segments", "has no meaning here", "only with distribution = 'segments'")
         return None
     return uniform(maximum) if name == "uniform" else None

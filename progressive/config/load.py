@@ -35,16 +35,17 @@ def load_site(text: str) -> Loaded:
         return Loaded(None, (_whole_file(1, f"is longer than {SIZE_MAX:,} characters"),))
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        number = int(line[1]) if line else text.count("\n") + 1
-        return Loaded(None, (_whole_file(number, f"is not TOML: {error}"),))
+        problems = Problems(positions(text))
     except RecursionError:
         return Loaded(None, (_whole_file(1, "is nested too deeply"),))
-    problems = Problems(positions(text))
+    except ValueError as error:  # not TOML, or a number that no computer should read
+        found = re.search(r"at line (\d+)", str(error))
+        last = max(1, len(text.splitlines()))
+        line = min(int(found[1]), last) if found else last
+        return Loaded(None, (_whole_file(line, f"is not TOML: {error}"),))
     site = _read_site(Section(values, (), problems))
-    found = sorted(problems.found, key=lambda problem: problem.line)
-    return Loaded(None if problems.errors else site, tuple(found))
+    in_order = sorted(problems.found, key=lambda problem: problem.line)
+    return Loaded(None if problems.errors else site, tuple(in_order))
 
 
 def _whole_file(line: int, what: str) -> Problem:

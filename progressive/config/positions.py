@@ -13,7 +13,11 @@ _BARE_END: Final = " \t\r\n=.]#"
 
 def positions(text: str) -> Mapping[Path, int]:
     """Give the line of every key, table header and array element, by its path."""
-    return dict(_Scanner(text).statements())
+    lines: dict[Path, int] = {}
+    for path, line in _Scanner(text).statements():
+        for length in range(1, len(path) + 1):  # a dotted header begins its parents too
+            lines.setdefault(path[:length], line)
+    return lines
 
 
 def line_of(lines: Mapping[Path, int], path: Path) -> int:

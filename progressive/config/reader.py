@@ -37,6 +37,16 @@ class Problem:
 
 
 SITE_FILE = "site file"
+_KINDS: Mapping[type | tuple[type, ...], str] = {
+    str: "a text in quotes",
+    int: "a whole number without quotes",
+    dict: "a table",
+    list: "an array of tables",
+    dt.date: "a date without quotes",
+    (str, int): "an amount",
+    (str, dt.time): "a time of day",
+}
+SHOWN_MAX = 40  # characters of a value that a message repeats
 
 
 @dataclass(slots=True)
@@ -50,7 +60,7 @@ class Problems:
         self, path: Path, what: str, allowed: str, rule: str = SITE_FILE, severity: str = ERROR
     ) -> None:
         """Note a problem."""
-        where = ".".join(str(part) for part in path) or "the file"
+        where = ".".join(_printable(part) for part in path) or "the file"
         self.found.append(Problem(line_of(self.lines, path), where, what, allowed, rule, severity))
 
     @property
@@ -67,6 +77,7 @@ class Section:
         self.path = path
         self.problems = problems
         self.asked: set[str] = set()
+        self.missing: dict[str, str] = {}  # key -> what it may be
 
     def __contains__(self, key: str) -> bool:
         return key in self.values
@@ -82,18 +93,18 @@ class Section:
         self.asked.add(key)
         if key not in self.values:
             if needed:
-                self.note(key, "is missing", allowed)
+                self.missing[key] = allowed
             return None
         value = self.values[key]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            self.note(key, f"{_shown(value)} is not of the right kind", allowed)
+            self.note(key, f"{_shown(value)} is not {_KINDS[kind]}", allowed)
             return None
         return value
 
     def text(self, key: str, allowed: str, pattern: str, *, needed: bool = True) -> str | None:
         """Read a text of a given form."""
         value = self._take(key, str, allowed, needed=needed)
-        if value is not None and not re.fullmatch(pattern, value):
+        if value is not None and not (re.fullmatch(pattern, value) and value.isprintable()):
             self.note(key, f"{_shown(value)} is not of the right form", allowed)
             return None
         return None if value is None else str(value)
@@ -102,10 +113,11 @@ class Section:
         self, key: str, choices: Sequence[str], rule: str = SITE_FILE, default: str | None = None
     ) -> str | None:
         """Read one of a few words."""
-        allowed = "one of " + ", ".join(choices)
+        allowed = "one of " + ", ".join(choices) if len(choices) > 1 else str(choices[0])
         value = self._take(key, str, allowed, needed=default is None)
         if value is not None and value not in choices:
-            self.note(key, f"{value!r} is unknown{_guess(value, choices)}", allowed, rule)
+            what = f"{_shown(value)} is not allowed{guess(value, choices)}"
+            self.note(key, what, allowed, rule)
             return None
         return default if value is None and key not in self.values else value
 
@@ -122,7 +134,7 @@ class Section:
         allowed = numbers_text(numbers)
         value = self._take(key, int, allowed, needed=needed and default is None)
         if value is not None and value not in numbers:
-            self.note(key, f"{value} is not allowed", allowed, rule)
+            self.note(key, f"{_shown(value)} is not allowed", allowed, rule)
             return None
         return default if key not in self.values else value
 
@@ -133,7 +145,7 @@ class Section:
         if value is None:
             return None
         try:
-            amount = parse_dollars(str(value))
+            amount = parse_dollars(value if isinstance(value, str) else _shown(value))
         except MoneyError as error:
             self.note(key, str(error), allowed)
             return None
@@ -192,8 +204,8 @@ class Section:
         for name in outer.values if outer else ():
             inner = outer.section(name) if outer else None
             if not re.fullmatch(pattern, name):
-                self.problems.add((*self.path, key, name), f"{name!r} is no such name", allowed)
-            elif inner is not None:
+                self.problems.add((*self.path, key, name), "this name cannot be used", allowed)
+            if inner is not None:
                 yield name, inner
 
     def array(self, key: str) -> "Iterator[Section]":
@@ -211,30 +223,55 @@ class Section:
         return self._take(key, kind, allowed, needed=False)
 
     def done(self) -> None:
-        """Note every key that nobody asked for."""
+        """Note every key that nobody asked for, and every one that was asked for in vain."""
         for key in self.values:
-            if key not in self.asked:
-                known = sorted(self.asked)
-                what = f"nobody knows this key{_guess(key, known)}"
-                self.note(key, what, "one of " + ", ".join(known))
+            if key in self.asked:
+                continue
+            meant = _closest(key, sorted(self.asked - self.values.keys()))
+            what = "nobody knows this key" + (f" (did you mean {meant!r}?)" if meant else "")
+            allowed = self.missing.pop(meant, None) if meant else None
+            self.note(key, what, allowed or "one of " + ", ".join(sorted(self.asked)))
+        for key, allowed in self.missing.items():
+            self.note(key, "is missing", allowed)
 
 
 def numbers_text(numbers: Sequence[int]) -> str:
     """Write numbers as a person does: `1 to 9`, `6 or 8`."""
-    if isinstance(numbers, range) or list(numbers) == list(range(numbers[0], numbers[-1] + 1)):
-        return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{numbers[0]}"
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:  # noqa: PLR2004 - a run
+        return f"{numbers[0]:,} to {numbers[-1]:,}"
     return " or ".join(str(number) for number in numbers)
 
 
 def _shown(value: object) -> str:
+    """Show a value as the file writes it, cut to fit a line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "an array"
+    if isinstance(value, dt.date | dt.time):
+        return str(value)
+    if isinstance(value, int) and abs(value) >= 10**SHOWN_MAX:
+        return "so large a number"
     text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."  # noqa: PLR2004 - to fit a line
+    return text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 3] + "..."
+
+
+def _printable(part: str | int) -> str:
+    text = str(part)
+    return text if text.isprintable() and len(text) <= SHOWN_MAX else _shown(text)
 
 
 def _dotted(path: Path, key: str) -> str:
     return ".".join(str(part) for part in (*path, key))
 
 
-def _guess(word: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+def _closest(word: str, known: Sequence[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(word[:SHOWN_MAX], known, n=1)), None)
+
+
+def guess(word: str, known: Sequence[str]) -> str:
+    """Say which known word was probably meant, if any is close."""
+    close = _closest(word, [str(one) for one in known])
+    return f" (did you mean {close!r}?)" if close else ""

@@ -1,11 +1,12 @@
 """Reading a table: where it stands, its seats and combinations, and the wagers it takes."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from meters.money import PPM, dollars
-from progressive.config.links import LinkDraft
-from progressive.config.reader import Section
+from progressive.config.links import LinkDraft, decks_allowed
+from progressive.config.reader import Section, guess
 from progressive.config.values import OfferedWager, Table
 from progressive.rules.irregularities import DisclosedCard
 from progressive.rules.royal9 import (
@@ -31,7 +32,7 @@ from progressive.rules.wagers import WAGERS
 MAIN_WAGERS = ("banker", "player", "tie")
 COMBINATIONS = 'a table of seats, such as { 1 = "K♠ 9♥", 2 = "K♣ 9♦" }'
 AT_PAYOUT, MARKED = "at_payout", "marked"
-TIE_PAYS = range(TIE_PAYS_MIN, 12)
+TIE_PAYS = range(TIE_PAYS_MIN, 101)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ def read_table(
     decks = _decks(section, link, book)
     combinations = _combinations(section, link, seats)
     designation = _designation(section, book)
-    vigorish, collected = _vigorish(section, designation)
-    disclosed = section.choice("disclosed_card", tuple(DisclosedCard), default="discard")
+    vigorish, collected = _vigorish(section, designation, book)
+    choices = [choice.value for choice in DisclosedCard]
+    disclosed = section.choice("disclosed_card", choices, default=DisclosedCard.DISCARD.value)
     offered = _wagers(section, designation, book)
     section.done()
     table = None
@@ -88,13 +90,17 @@ def _link(section: Section, links: Mapping[str, LinkDraft]) -> tuple[str | None,
     if "link" not in section:
         section.asked.add("link")
         return None, None
-    name = section.choice("link", tuple(links) or ("(the file has no links)",))
+    if not links:
+        section.asked.add("link")
+        section.note("link", "the file has no such link", "a table [links.NAME...], or no link")
+        return None, None
+    name = section.choice("link", tuple(links))
     return name, links.get(name or "")
 
 
 def _seats(section: Section, link: LinkDraft | None, book: Rulebook | None) -> int | None:
     paytable = link.paytable if link else None
-    if paytable is not None:
+    if paytable is not None and len(paytable.seats) < SEATS_MAX:
         return section.integer("seats", paytable.seats, paytable.rule)
     rule = book.section("seats") if book else "Midi Baccarat"
     return section.integer("seats", range(1, SEATS_MAX + 1), rule)
@@ -102,9 +108,7 @@ def _seats(section: Section, link: LinkDraft | None, book: Rulebook | None) -> i
 
 def _decks(section: Section, link: LinkDraft | None, book: Rulebook | None) -> int | None:
     if link is None and "link" not in section:
-        return section.integer(
-            "decks", book.decks if book else (6, 7, 8), book.section("decks") if book else ""
-        )
+        return section.integer("decks", *decks_allowed(None, book))
     if "decks" in section:
         section.asked.add("decks")
         section.note("decks", "is said by the link", "only at a table without a link")
@@ -116,7 +120,7 @@ def _combinations(
 ) -> tuple[Combination, ...] | None:
     given = section.section("combinations", needed=False)
     if link is None:
-        if given is not None:
+        if given is not None and "link" not in section:
             what = "has no meaning without a link"
             section.note("combinations", what, "only at a table with a link")
         return ()
@@ -148,8 +152,8 @@ def _own_combinations(given: Section, seats: int | None) -> dict[int, Combinatio
     bad = False
     for key in given.values:
         text = given.value(key, str, COMBINATIONS)
-        if not key.isdecimal() or not 1 <= int(key) <= (seats or SEATS_MAX):
-            given.note(key, f"seat {key!r} is not a seat", f"seats 1 to {seats or SEATS_MAX}")
+        if not re.fullmatch("[1-9]", key) or int(key) > (seats or SEATS_MAX):
+            given.note(key, "the table has no such seat", f"seats 1 to {seats or SEATS_MAX}")
             bad = True
         elif text is None:
             bad = True
@@ -163,26 +167,24 @@ def _own_combinations(given: Section, seats: int | None) -> dict[int, Combinatio
 
 
 def _designation(section: Section, book: Rulebook | None) -> str | None:
-    word = section.choice("designation", tuple(DESIGNATIONS), default=STANDARD)
-    if word is not None and book is not None and word not in book.designations:
-        section.note(
-            "designation",
-            f"{word} is not a table of {book.name}",
-            "one of " + ", ".join(book.designations),
-            book.section("designation"),
-        )
-    return word
+    if book is None:
+        return section.choice("designation", tuple(DESIGNATIONS), default=STANDARD)
+    rule = book.section("designation")
+    # The first of a rulebook is its standard table.
+    return section.choice("designation", book.designations, rule, default=book.designations[0])
 
 
-def _vigorish(section: Section, designation: str | None) -> tuple[str, str]:
-    rounding = section.choice("vigorish", (EXACT, QUARTER), default=EXACT)
-    collected = section.choice("vigorish_collected", (AT_PAYOUT, MARKED), default=AT_PAYOUT)
-    if designation is not None and not takes_vigorish(designation):
-        for key in ("vigorish", "vigorish_collected"):
-            if key in section:
-                what = f"no vigorish is taken at a table designated {designation}"
-                section.note(key, what, "leave it out")
-    return rounding or EXACT, collected or AT_PAYOUT
+def _vigorish(section: Section, designation: str | None, book: Rulebook | None) -> tuple[str, str]:
+    if designation is None or takes_vigorish(designation):
+        rounding = section.choice("vigorish", (EXACT, QUARTER), default=EXACT)
+        collected = section.choice("vigorish_collected", (AT_PAYOUT, MARKED), default=AT_PAYOUT)
+        return rounding or EXACT, collected or AT_PAYOUT
+    for key in ("vigorish", "vigorish_collected"):
+        section.asked.add(key)
+        if key in section:
+            what = f"no vigorish is taken at a table designated {designation}"
+            section.note(key, what, "leave it out", book.section("vigorish") if book else key)
+    return EXACT, AT_PAYOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +205,10 @@ def _wagers(section: Section, designation: str | None, book: Rulebook | None) ->
         if entry is None:
             continue
         if name not in WAGERS:
-            _note_unknown(entry, name)
+            _note_unknown(entry, name, book)
             continue
         if name == "tie":
-            rule = book.section("tie") if book else "Tie"
-            tie_pays = entry.integer("pays", TIE_PAYS, rule, default=TIE_PAYS_MIN) or tie_pays
+            tie_pays = _tie_pays(entry, book)
         if name == "house_money":
             portion = entry.rate("portion", needed=False) or portion
         offered[name] = _offered_wager(entry, name, designation or STANDARD, book)
@@ -221,28 +222,42 @@ def _wagers(section: Section, designation: str | None, book: Rulebook | None) ->
     return _Offered(tuple(offered[name] for name in WAGERS if name in offered), tie_pays, portion)
 
 
-def _note_unknown(entry: Section, name: str) -> None:
+def _tie_pays(entry: Section, book: Rulebook | None) -> int:
+    allowed = TIE_PAYS if book is None or book.tie_may_pay_more else (TIE_PAYS_MIN,)
+    rule = book.section("tie") if book else "Tie"
+    return entry.integer("pays", allowed, rule, default=TIE_PAYS_MIN) or TIE_PAYS_MIN
+
+
+def _note_unknown(entry: Section, name: str, book: Rulebook | None) -> None:
     if name == "royal_9":
         entry.note(None, "Royal 9 is offered by naming a link", 'link = "..." at the table')
-    else:
-        entry.note(None, f"{name!r} is not a wager", "one of " + ", ".join(WAGERS))
+        return
+    known = [wager for wager in WAGERS if book is None or wager in book.wagers]
+    what = f"there is no such wager{guess(name, known)}"
+    entry.note(None, what, "one of " + ", ".join(known))
 
 
 def _offered_wager(
     entry: Section, name: str, designation: str, book: Rulebook | None
 ) -> OfferedWager:
     wager = WAGERS[name]
-    default: str | None = next(iter(wager.paytables)) if len(wager.paytables) == 1 else None
-    if name == "any_pair" and book is not None:
-        default = book.any_pair_paytable
+    tables = tuple(wager.paytables)
+    rule = book.section("wagers") if book else "wagers"
+    if name == "any_pair" and book is not None and book.any_pair_paytable is not None:
+        tables = (book.any_pair_paytable,)
     paytable: str | None = designation
     if name != "banker":  # whose paytable is its table's designation
-        paytable = entry.choice("paytable", tuple(wager.paytables), default=default)
+        default = tables[0] if len(tables) == 1 or not _is_of(book, name) else None
+        paytable = entry.choice("paytable", tables, rule, default=default)
     least, most = entry.money("min", needed=False), entry.money("max", needed=False)
     if least is not None and most is not None and least > most:
         entry.note("min", f"{dollars(least)} is more than the maximum", f"up to {dollars(most)}")
     _check_limits(entry, name, {"min": least, "max": most}, book)
     return _by_book(name, paytable or "", least, most, book)
+
+
+def _is_of(book: Rulebook | None, name: str) -> bool:
+    return book is None or name in book.wagers
 
 
 def _by_book(

@@ -66,6 +66,7 @@ class Rulebook:
     burn_at_automated_table: bool
     free_hands: bool
     must_hit: bool
+    tie_may_pay_more: bool  # than 8 to 1
     designations: tuple[str, ...]
     wagers: frozenset[str]
     any_pair_paytable: str | None
@@ -99,6 +100,7 @@ def _massachusetts(name: str, edition: str, *, free_hands: bool, old: bool = Fal
         burn_at_automated_table=True,
         free_hands=free_hands,
         must_hit=not old,
+        tie_may_pay_more=True,
         designations=(STANDARD, EZ),
         wagers=_MAIN | {"dragon_bonus", "dragon_7", "panda_8", "house_money", "royal_9"},
         any_pair_paytable=None,
@@ -136,6 +138,7 @@ _MARYLAND = Rulebook(
     burn_at_automated_table=True,
     free_hands=False,
     must_hit=True,
+    tie_may_pay_more=True,
     designations=(STANDARD, EZ, FORTUNE_7, NO_COMMISSION, FIVE_TREASURES),
     wagers=_MAIN
     | _FIVE
@@ -170,6 +173,7 @@ _ILANI = Rulebook(
     burn_at_automated_table=False,
     free_hands=False,
     must_hit=False,
+    tie_may_pay_more=False,
     designations=(NO_COMMISSION,),
     wagers=_MAIN | {"emperor_bonus", "koi_7", "frog_6", "super_6", "any_pair"},
     any_pair_paytable="ilani",
