@@ -6,6 +6,8 @@ from math import comb
 import oracle
 import pytest
 
+from progressive.montecarlo import deal, deviations
+from progressive.odds_report import checked_wager, wager_reports
 from progressive.rules.must_hit import Distribution, Segment, floor_sum, uniform, wagers_per_cycle
 from progressive.rules.odds import orderings, royal9_odds, wager_odds
 from progressive.rules.returns import LevelTerms, MustHitTerms, royal9_returns
@@ -239,3 +241,15 @@ def test_default_combinations_are_those_of_the_nine_chairs() -> None:
     assert [str(mine) for mine in DEFAULT_COMBINATIONS] == [
         "K♠ 9♥", "K♠ 9♦", "K♣ 9♥", "K♣ 9♦", "K♥ 9♠", "K♥ 9♣", "K♦ 9♠", "K♦ 9♣", "K♦ 9♥",
     ]  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("decks", [6, 8])
+def test_half_a_million_dealt_rounds_agree_with_every_exact_chance(decks: int) -> None:
+    reports = wager_reports(WAGERS.values(), [decks], None, None)
+    checked = [checked_wager(report) for report in reports]
+    rounds = 500_000
+    counts = deal(rounds, decks, 20_261_118, checked, lambda _done: None)
+    for report, one, seen in zip(reports, checked, counts, strict=True):
+        for row in deviations(one, seen, rounds):
+            assert not row.is_doubtful, (report.wager, report.paytable, row)

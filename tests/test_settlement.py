@@ -2,7 +2,6 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -10,17 +9,14 @@ from hypothesis import strategies as st
 
 from progressive.rules.baccarat import play, round_of
 from progressive.rules.cards import ALL_CARDS, Card, hand
-from progressive.rules.rulebooks import DESIGNATIONS, RULEBOOKS
+from progressive.rules.rulebooks import RULEBOOKS
 from progressive.rules.settlement import (
     QUARTER,
     Placed,
-    Settled,
     Terms,
     check_wagers,
     return_all,
     settle,
-    takes_vigorish,
-    wagers_allowed,
 )
 from progressive.rules.wagers import CHOSEN, WAGERS, WagerError
 
@@ -54,7 +50,6 @@ KS 5H KD / AD 2D 3H: super_6 - win 150 160; koi_7 - loss 0 0
 2S 4H / KC 6D: banker no_commission (tie) 0 10; super_6 - loss 0 0; lucky_6 - loss 0 0
 2S 4H / KC 6D: dragon_bonus.player A loss 0 0; dragon_bonus.banker A loss 0 0; frog_6 - loss 0 0
 KS 2H 4D / 2C 3D TS: frog_6 - win 400 410; one_up - by_one 90 100
-2S 4H / KD KS 5C: frog_6 - loss 0 0
 KS QH AD / KC QD JS: one_up - one_nil 300 310
 KS QH JD / KC QD AS: one_up - loss 0 0
 KS 4H 5D / KC 4D 5S: heavenly_9 - both 750 760; cover_all - win 60 70; tie - win 80 90
@@ -95,7 +90,6 @@ JS QH / KD AC: jackpot_baccarat A,B,C,D,E straight 50,50,50,60,60 60,60,60,70,70
 AS 3H / AD 8C: jackpot_baccarat A,B,C,D,E aces 20,20,20,20,20 30,30,30,30,30
 TS 3H / TD 8C: jackpot_baccarat A,B,C,D,E (tens_to_kings) 0,0,0,0,0 10,10,10,10,10
 QS KH / AD 2C: jackpot_baccarat A,B,C,D,E loss 0,0,0,0,0 0,0,0,0,0
-9S 3H / 9D 5C: jackpot_baccarat A loss 0 0
 """
 
 # What each line pays to one, as printed: a column a paytable, 0 a push and - no such line.
@@ -119,34 +113,10 @@ one_up standard: one_nil 30 by_one 9
 heavenly_9 standard: both 75 one 10
 lucky_6 standard: two_cards 12 three_cards 20
 """
-ONE_LINE = {
-    **dict.fromkeys(("dragon_7", "fortune_7_insurance", "fortune_7", "koi_7", "frog_6"), 40),
-    **{"panda_8": 25, "golden_8": 25, "cover_all": 6, "super_6": 15, "tie": 8},
-}
+FORTY = ("dragon_7", "fortune_7_insurance", "fortune_7", "koi_7", "frog_6")
+ONE_LINE = dict.fromkeys(FORTY, 40) | {"panda_8": 25, "golden_8": 25}
+ONE_LINE |= {"cover_all": 6, "super_6": 15, "tie": 8}
 
-MA_ANYWHERE = "banker player tie dragon_bonus house_money royal_9"
-MD_ANYWHERE = (
-    "banker player tie dragon_bonus royal_9 jackpot_baccarat any_pair lucky_nines lucky_6 super_6"
-)
-ALLOWED = {
-    **{(book, "standard"): MA_ANYWHERE for book in ("MA", "MA-prev", "MA-old")},
-    **{(book, "ez"): f"{MA_ANYWHERE} dragon_7 panda_8" for book in ("MA", "MA-prev", "MA-old")},
-    ("MD", "standard"): MD_ANYWHERE,
-    ("MD", "no_commission"): MD_ANYWHERE,
-    ("MD", "ez"): f"{MD_ANYWHERE} dragon_7 panda_8",
-    ("MD", "fortune_7"): f"{MD_ANYWHERE} fortune_7_insurance one_up",
-    ("MD", "five_treasures"): f"{MD_ANYWHERE} fortune_7 golden_8 heavenly_9 blazing_7s cover_all",
-    ("ilani", "no_commission"): "banker player tie emperor_bonus koi_7 frog_6 super_6 any_pair",
-}
-HOME = {
-    wager: home
-    for home, wagers in {
-        "ez": "dragon_7 panda_8",
-        "fortune_7": "fortune_7_insurance one_up",
-        "five_treasures": "fortune_7 golden_8 heavenly_9 blazing_7s cover_all",
-    }.items()
-    for wager in wagers.split()
-}
 PLAYER_WINS = round_of(hand("KS 9H"), hand("8S TD"))
 BANKER_WINS = round_of(hand("2S 5H"), hand("KS 8D"))
 PAIRS_AND_BANKER = round_of(hand("KS KH"), hand("9D 9C"))  # banker's natural 8
@@ -169,7 +139,7 @@ def rows() -> list[tuple[str, str, str, str, str, str]]:
             columns = [word.split(",") for word in words[1:]]
             columns[1] *= len(columns[0]) // len(columns[1])
             found += [(hands, words[0], *cells) for cells in zip(*columns, strict=True)]
-    return found  # type: ignore[return-value]
+    return found
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: " ".join(row[:3]))
@@ -198,21 +168,6 @@ def test_the_paytables_pay_as_printed() -> None:
     vigorish = {key: table.vigorish for key, table in tables.items() if table.vigorish}
     taking = [("banker", "standard"), ("banker", "five_treasures")]
     assert vigorish == dict.fromkeys(taking, Fraction(1, 20))
-
-
-def test_rulebook_and_designation_decide_which_wagers_a_table_takes() -> None:
-    for (book, designation), wagers in ALLOWED.items():
-        assert wagers_allowed(RULEBOOKS[book], designation) == tuple(sorted(wagers.split()))
-    assert set(ALLOWED) == {(b.name, name) for b in RULEBOOKS.values() for name in b.designations}
-
-
-@pytest.mark.parametrize(("wager", "designation"), list(product(HOME, DESIGNATIONS)))
-def test_a_wager_is_refused_at_a_table_of_another_designation(wager: str, designation: str) -> None:
-    paytable = {"paytable": "A"} if wager == "blazing_7s" else {}
-    problems = check_wagers([bet(wager, **paytable)], Terms(designation))
-    assert [f"only at a table designated {HOME[wager]}" in text for text in problems] == (
-        [] if designation == HOME[wager] else [True]
-    )
 
 
 @pytest.mark.parametrize(
