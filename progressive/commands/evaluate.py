@@ -47,7 +47,7 @@ def evaluate(  # noqa: PLR0913 - one parameter an option
     jurisdiction: str | None,
     vigorish: str,
 ) -> None:
-    r"""Evaluate rounds: one JSON object per line in, one out.
+    """Evaluate rounds: one JSON object per line in, one out.
 
     \b
     In:  {"player":["KS","9H"],"banker":["KS","9H"],"seats":[1,3]}
