@@ -1,0 +1,120 @@
+"""The data folder: private to one user, and claimed by one server at a time."""
+
+import fcntl
+import hashlib
+import os
+import stat
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from meters.server_error import Fault, ServerError
+
+PRIVATE: Final = 0o700
+SOCKET_BYTES_MAX: Final = 107  # sun_path holds 108 with its closing zero
+LOCK_PAUSE_S: Final = 0.02
+
+
+def prepare_folder(folder: Path) -> Path:
+    """Make the folder where it is missing, and close it to everybody else."""
+    try:
+        folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        folder = folder.resolve(strict=True)
+        if stat.S_IMODE(folder.stat().st_mode) != PRIVATE:
+            folder.chmod(PRIVATE)
+        probe, name = tempfile.mkstemp(dir=folder)
+        os.close(probe)
+        Path(name).unlink()
+    except OSError as error:
+        raise ServerError(
+            Fault.FOLDER_UNUSABLE,
+            f"The data folder {folder} cannot be used: {error.strerror or error}. "
+            "Name a folder that this user owns and can write to.",
+        ) from error
+    return folder
+
+
+def socket_path(folder: Path) -> Path:
+    """Place the socket in the folder, or under a short name of its own when that is too long."""
+    path = folder / "valkey.sock"
+    if len(os.fsencode(path)) <= SOCKET_BYTES_MAX:
+        return path
+    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+    short = Path(tempfile.gettempdir()) / f"valkey-{os.geteuid()}-{digest}"
+    short.mkdir(mode=PRIVATE, exist_ok=True)
+    seen = short.lstat()
+    mine = seen.st_uid == os.geteuid() and seen.st_mode == stat.S_IFDIR | PRIVATE
+    if not mine:  # in a folder open to all, somebody else may have been there first
+        raise ServerError(
+            Fault.FOLDER_UNUSABLE,
+            f"The data folder's name is too long for a socket, and {short} belongs to "
+            "somebody else. Remove it, or use a data folder with a shorter name.",
+        )
+    return short / "valkey.sock"
+
+
+def _lock(path: Path, wait_s: float) -> int | None:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                os.close(handle)
+                return None
+            time.sleep(LOCK_PAUSE_S)
+        else:
+            return handle
+
+
+def _write_pid(handle: int, pid: int) -> None:
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, f"{pid}\n".encode(), 0)
+
+
+def _read_pid(path: Path) -> str:
+    return path.read_text(encoding="ascii").strip() or "unknown"
+
+
+@dataclass(slots=True)
+class Claim:
+    """Two locks: the owner's ends with its process, the server's is inherited and outlives it."""
+
+    owner: int
+    server: int
+
+    @classmethod
+    def take(cls, folder: Path, wait_s: float) -> "Claim":
+        """Claim the folder at once or refuse; only a server that lost its owner is waited for."""
+        owner_path, server_path = folder / "owner.lock", folder / "server.lock"
+        owner = _lock(owner_path, 0)
+        if owner is None:
+            raise ServerError(
+                Fault.FOLDER_LOCKED,
+                f"The data folder {folder} is in use by process {_read_pid(owner_path)}. Nothing "
+                "was touched. Connect to the server that runs there, stop that process, or name "
+                "another folder.",
+            )
+        _write_pid(owner, os.getpid())
+        server = _lock(server_path, wait_s)
+        if server is None:
+            os.close(owner)
+            raise ServerError(
+                Fault.FOLDER_LOCKED,
+                f"A server without an owner, process {_read_pid(server_path)}, still runs in "
+                f"{folder} and did not stop within {wait_s:.0f} s. Nothing was touched. Stop it "
+                f"with `kill {_read_pid(server_path)}`, then start again.",
+            )
+        return cls(owner, server)
+
+    def name_server(self, pid: int) -> None:
+        """Write down which process the server is, for whoever finds the folder locked."""
+        _write_pid(self.server, pid)
+
+    def release(self) -> None:
+        """Let go; a server that is still alive keeps its own hold."""
+        os.close(self.server)
+        os.close(self.owner)
