@@ -3,9 +3,12 @@
 import fcntl
 import hashlib
 import os
+import secrets
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,23 +20,46 @@ SOCKET_BYTES_MAX: Final = 107  # sun_path holds 108 with its closing zero
 LOCK_PAUSE_S: Final = 0.02
 
 
-def prepare_folder(folder: Path) -> Path:
-    """Make the folder where it is missing, and close it to everybody else."""
+@contextmanager
+def usable(folder: Path) -> Iterator[None]:
+    """Turn what the operating system says about the folder into an error with a remedy."""
     try:
-        folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
-        folder = folder.resolve(strict=True)
-        if stat.S_IMODE(folder.stat().st_mode) != PRIVATE:
-            folder.chmod(PRIVATE)
-        probe, name = tempfile.mkstemp(dir=folder)
-        os.close(probe)
-        Path(name).unlink()
+        yield
     except OSError as error:
         raise ServerError(
             Fault.FOLDER_UNUSABLE,
             f"The data folder {folder} cannot be used: {error.strerror or error}. "
-            "Name a folder that this user owns and can write to.",
+            "Name a folder that this user owns and can write to, on a disk with room.",
         ) from error
+
+
+def prepare_folder(folder: Path) -> Path:
+    """Make the folder where it is missing, and close it to everybody else."""
+    with usable(folder):
+        folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
+        folder = folder.resolve(strict=True)
+        if stat.S_IMODE(folder.stat().st_mode) != PRIVATE:
+            folder.chmod(PRIVATE)
     return folder
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that nobody else can read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
+
+
+def kept_password(folder: Path) -> str:
+    """Give the folder's password, drawn at its first use."""
+    path = folder / "password"
+    if not path.exists() or not path.stat().st_size:
+        write_private(path, secrets.token_urlsafe(32))
+    return path.read_text(encoding="ascii")
+
+
+def _short_folder(folder: Path) -> Path:
+    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"valkey-{os.geteuid()}-{digest}"
 
 
 def socket_path(folder: Path) -> Path:
@@ -41,8 +67,7 @@ def socket_path(folder: Path) -> Path:
     path = folder / "valkey.sock"
     if len(os.fsencode(path)) <= SOCKET_BYTES_MAX:
         return path
-    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-    short = Path(tempfile.gettempdir()) / f"valkey-{os.geteuid()}-{digest}"
+    short = _short_folder(folder)
     short.mkdir(mode=PRIVATE, exist_ok=True)
     seen = short.lstat()
     mine = seen.st_uid == os.geteuid() and seen.st_mode == stat.S_IFDIR | PRIVATE
@@ -53,6 +78,15 @@ def socket_path(folder: Path) -> Path:
             "somebody else. Remove it, or use a data folder with a shorter name.",
         )
     return short / "valkey.sock"
+
+
+def remove_socket(folder: Path) -> None:
+    """Leave no socket behind, wherever it was placed."""
+    short = _short_folder(folder)
+    for path in (folder / "valkey.sock", short / "valkey.sock"):
+        path.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        short.rmdir()
 
 
 def _lock(path: Path, wait_s: float) -> int | None:
@@ -90,7 +124,8 @@ class Claim:
     def take(cls, folder: Path, wait_s: float) -> "Claim":
         """Claim the folder at once or refuse; only a server that lost its owner is waited for."""
         owner_path, server_path = folder / "owner.lock", folder / "server.lock"
-        owner = _lock(owner_path, 0)
+        with usable(folder):
+            owner = _lock(owner_path, 0)
         if owner is None:
             raise ServerError(
                 Fault.FOLDER_LOCKED,
@@ -115,6 +150,7 @@ class Claim:
         _write_pid(self.server, pid)
 
     def release(self) -> None:
-        """Let go; a server that is still alive keeps its own hold."""
-        os.close(self.server)
-        os.close(self.owner)
+        """Let go, once the server is gone."""
+        for handle in (self.server, self.owner):
+            fcntl.flock(handle, fcntl.LOCK_UN)  # also where a fork of the owner still holds it open
+            os.close(handle)

@@ -7,7 +7,6 @@ ends, which is how the server goes when its owner is killed.
 
 import logging
 import os
-import secrets
 import subprocess
 import sys
 import threading
@@ -17,7 +16,8 @@ from concurrent.futures import Future
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import Final, Self
+from urllib.parse import quote
 
 from redis import Redis, RedisError
 
@@ -26,8 +26,17 @@ from meters.append_file import rewrite_append_file
 from meters.binary import Binary, inspect_binary, shipped_binary
 from meters.client import open_url
 from meters.disk import FsyncMeasure, measure_fsync
-from meters.folder import Claim, prepare_folder, socket_path
+from meters.folder import (
+    Claim,
+    kept_password,
+    prepare_folder,
+    remove_socket,
+    socket_path,
+    usable,
+    write_private,
+)
 from meters.server_error import Fault, ServerError
+from meters.server_log import LogFile
 from meters.server_settings import config_text
 
 START_WAIT_S: Final = 60.0
@@ -35,8 +44,6 @@ STOP_WAIT_S: Final = 15.0
 ANSWER_WAIT_S: Final = 1.0
 POLL_S: Final = 0.005
 RESTART_PAUSES_S: Final = (0.0, 0.5, 1.0, 2.0, 5.0)  # failed once more than this: given up
-LOG_BYTES_MAX: Final = 1_000_000
-LOG_LINES_SHOWN: Final = 6
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +76,7 @@ class EmbeddedServer:
         self._binary_path = binary
         self._supervise = supervise
         self._on_change = on_change
+        self._owner_pid = 0
         self._claim: Claim | None = None
         self._keeper: threading.Thread | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -98,7 +106,7 @@ class EmbeddedServer:
         """Give what clients connect to; with a port it holds the password."""
         self._must_be_started()
         if self.port is None:
-            return f"unix://{self._socket}"
+            return self._local_address
         return f"redis://:{self._password}@127.0.0.1:{self.port}"
 
     @property
@@ -136,10 +144,12 @@ class EmbeddedServer:
             raise ServerError(Fault.ALREADY_STARTED, f"{self!r} is started already: stop it first.")
         binary = self.binary
         self.folder = prepare_folder(self.folder)
+        self._owner_pid = os.getpid()
         self._claim = Claim.take(self.folder, STOP_WAIT_S)
         try:
-            self.fsync = measure_fsync(self.folder)
-            self._write_config(binary)
+            with usable(self.folder):
+                self.fsync = measure_fsync(self.folder)
+                self._write_config(binary)
             self._stopping.clear()
             self.failure = None
             first: Future[None] = Future()
@@ -157,6 +167,8 @@ class EmbeddedServer:
 
     def stop(self) -> None:
         """Stop the server in order, wait until it is gone, and release the folder."""
+        if self._owner_pid != os.getpid():
+            return  # a fork of the owner, or never started: there is nothing of its own to stop
         with self._spawning:
             self._stopping.set()
             process = self._process
@@ -170,6 +182,7 @@ class EmbeddedServer:
         self._up.clear()
         self._process = self._keeper = None
         if self._claim is not None:
+            remove_socket(self.folder)
             self._claim.release()
             self._claim = None
 
@@ -186,11 +199,16 @@ class EmbeddedServer:
 
     def _write_config(self, binary: Binary) -> None:
         self._socket = socket_path(self.folder)
-        self._password = None if self.port is None else _kept_password(self.folder)
+        self._password = None if self.port is None else kept_password(self.folder)
         text = config_text(
             binary.release, self.folder, self._socket, port=self.port, password=self._password
         )
-        _write_private(self._config, text)
+        write_private(self._config, text)
+
+    @property
+    def _local_address(self) -> str:
+        secret = f":{self._password}@" if self._password else ""
+        return f"unix://{secret}{quote(str(self._socket))}"
 
     @property
     def _config(self) -> Path:
@@ -241,7 +259,7 @@ class EmbeddedServer:
         log_file = LogFile(self.folder / "valkey.log")
         process = self._spawn(log_file)
         try:
-            with open_url(self.address, timeout_s=ANSWER_WAIT_S) as client:
+            with open_url(self._local_address, timeout_s=ANSWER_WAIT_S) as client:
                 self._wait_until_up(client, process, log_file)
                 if not self.binary.release.torn_file_fix:
                     rewrite_append_file(client)
@@ -252,7 +270,7 @@ class EmbeddedServer:
         self.starts += 1
         self._up.set()
 
-    def _spawn(self, log_file: "LogFile") -> subprocess.Popen[bytes]:
+    def _spawn(self, log_file: LogFile) -> subprocess.Popen[bytes]:
         assert self._claim is not None  # noqa: S101  the keeper runs between start and stop only
         with self._spawning, log_file.open() as output:
             if self._stopping.is_set():
@@ -274,11 +292,12 @@ class EmbeddedServer:
             return self._process
 
     def _wait_until_up(
-        self, client: Redis, process: subprocess.Popen[bytes], log_file: "LogFile"
+        self, client: Redis, process: subprocess.Popen[bytes], log_file: LogFile
     ) -> None:
         deadline = time.monotonic() + START_WAIT_S
         while process.poll() is None and time.monotonic() < deadline:
             try:
+                client.ping()  # unlike INFO, it is refused while the server is still loading
                 if client.info("server")["process_id"] == process.pid:
                     return
             except RedisError:  # not listening yet, or still loading
@@ -291,36 +310,3 @@ class EmbeddedServer:
             f"The server in {self.folder} {what}. Its files were left as they are. The end of its "
             f"log, {log_file.path}, says why:\n{log_file.tail()}",
         )
-
-
-class LogFile:
-    """The server's log, from where this start begins in it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        size = path.stat().st_size if path.exists() else 0
-        if size > LOG_BYTES_MAX:
-            path.replace(path.with_suffix(".log.old"))
-            size = 0
-        self._begin = size
-
-    def open(self) -> BinaryIO:
-        """Open it for the server to append to."""
-        return os.fdopen(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "wb")
-
-    def tail(self) -> str:
-        """Give its last lines since this start."""
-        text = self.path.read_bytes()[self._begin :].decode(errors="replace")
-        return "\n".join(text.splitlines()[-LOG_LINES_SHOWN:])
-
-
-def _write_private(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
-
-
-def _kept_password(folder: Path) -> str:
-    path = folder / "password"
-    if not path.exists():
-        _write_private(path, secrets.token_urlsafe(32))
-    return path.read_text(encoding="ascii")

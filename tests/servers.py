@@ -1,6 +1,7 @@
 """The kinds of server that tests run on, and waiting for what is about to happen."""
 
 import shutil
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,3 +20,9 @@ def wait_for(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.005)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+        return port
