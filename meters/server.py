@@ -22,9 +22,10 @@ from urllib.parse import quote
 from redis import Redis, RedisError
 
 from meters import guard
+from meters.address import parse_address
 from meters.append_file import rewrite_append_file
 from meters.binary import Binary, inspect_binary, shipped_binary
-from meters.client import open_url
+from meters.client import open_single
 from meters.disk import FsyncMeasure, measure_fsync
 from meters.folder import (
     Claim,
@@ -136,7 +137,7 @@ class EmbeddedServer:
 
     def client(self, *, decode: bool = True) -> Redis:
         """Open a client of its own; no command is retried behind the caller's back."""
-        return open_url(self.address, decode=decode)
+        return open_single(parse_address(self.address), decode=decode)
 
     def start(self) -> Self:
         """Claim the folder, start the server, and return when it answers."""
@@ -259,7 +260,7 @@ class EmbeddedServer:
         log_file = LogFile(self.folder / "valkey.log")
         process = self._spawn(log_file)
         try:
-            with open_url(self._local_address, timeout_s=ANSWER_WAIT_S) as client:
+            with open_single(parse_address(self._local_address), timeout_s=ANSWER_WAIT_S) as client:
                 self._wait_until_up(client, process, log_file)
                 if not self.binary.release.torn_file_fix:
                     rewrite_append_file(client)

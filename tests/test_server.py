@@ -14,8 +14,9 @@ from redis import AuthenticationError, Redis
 from servers import BINARIES, BOTH, free_port, wait_for
 
 from meters import server as server_module
+from meters.address import parse_address
 from meters.binary import Release
-from meters.client import open_url
+from meters.client import open_single
 from meters.disk import FsyncMeasure, measure_fsync
 from meters.folder import Claim
 from meters.server import Change, EmbeddedServer
@@ -246,7 +247,7 @@ def test_a_port_is_open_to_this_machine_and_to_the_password_only(tmp_path: Path)
         assert password in server.address
         assert password not in repr(server) + repr(client)
         address = server.address
-        stranger = open_url(f"redis://127.0.0.1:{server.port}")
+        stranger = open_single(parse_address(f"redis://127.0.0.1:{server.port}"))
         with stranger, pytest.raises(AuthenticationError):
             stranger.ping()
         server.restart()
