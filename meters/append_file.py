@@ -30,6 +30,16 @@ def rewrite_append_file(client: Redis, wait_s: float = REWRITE_WAIT_S) -> None:
         ) from error
 
 
+def _ask(client: Redis) -> bool:
+    try:
+        client.bgrewriteaof()
+    except ResponseError as error:
+        if "in progress" not in str(error):
+            raise
+        return False  # the server began one by itself in between: wait, and ask again
+    return True
+
+
 def _rewrite(client: Redis, deadline: float) -> None:
     asked = False
     while time.monotonic() < deadline:
@@ -40,11 +50,7 @@ def _rewrite(client: Redis, deadline: float) -> None:
                 return
             break
         if not busy:
-            try:
-                client.bgrewriteaof()
-            except ResponseError:  # another child of the server is at work: ask again
-                continue
-            asked = True
+            asked = _ask(client)
         time.sleep(POLL_S)
     raise ServerError(
         Fault.NOT_UP,

@@ -158,19 +158,24 @@ def test_a_server_that_lost_its_owner_and_hangs_is_named(tmp_path: Path) -> None
 
 def test_a_fork_of_the_owner_neither_stops_the_server_nor_keeps_the_folder(tmp_path: Path) -> None:
     server = EmbeddedServer(tmp_path).start()
+    told, tell = os.pipe()
     hold, release = os.pipe()
     fork = os.fork()
     if fork == 0:
         os.close(release)
         server.stop()
+        os.write(tell, b"stopped")
         os.read(hold, 1)  # stays, with all that it inherited
         os._exit(0)
+    assert os.read(told, 7) == b"stopped"
     assert server.client().ping()
+    with pytest.raises(ServerError, match="in use"):
+        EmbeddedServer(tmp_path).start()
     server.restart()
     assert server.client().ping()
-    os.close(release)
+    for end_of_pipe in (told, tell, hold, release):
+        os.close(end_of_pipe)
     os.waitpid(fork, 0)
-    assert server.client().ping()
     server.stop()
 
 
