@@ -12,6 +12,10 @@ REMEDIES: Final = {  # what the server writes, and what a person does about it
         "The append-only file is damaged in its middle, which no crash does. Do not cut it: keep "
         "the folder as it is and restore it from a replica or a backup."
     ),
+    "the truncated file is not the last file": (
+        "The server was killed while it put a torn file right. Nothing acknowledged is lost: start "
+        "it once more."
+    ),
     "No space left": "The disk is full: make room, then start again.",
     "Permission denied": "Give the folder and all that is in it to the user that runs this.",
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from redis import AuthenticationError, Redis
-from servers import BINARIES, BOTH, free_port, wait_for
+from servers import BINARIES, BOTH, ON_REDIS, free_port, wait_for
 
 from meters import server as server_module
 from meters.address import parse_address
@@ -208,6 +208,28 @@ def test_a_torn_last_call_is_dropped_as_a_whole_for_good(
         server.restart()
         assert server.client().hgetall("totals") == {"1": "14", "2": "14", "3": "14"}
         assert server.client().xlen("journal") == 2
+
+
+@ON_REDIS
+def test_redis_killed_while_it_puts_a_torn_file_right_says_so_and_then_opens_exact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin_and_die(client: Redis) -> None:
+        client.bgrewriteaof()
+        os.kill(client.info("server")["process_id"], signal.SIGKILL)
+        raise ServerError(Fault.NOT_UP, "killed")
+
+    binary = BINARIES["redis"]
+    cut_last_call(tmp_path, binary, 60)
+    with monkeypatch.context() as patch:
+        patch.setattr(server_module, "rewrite_append_file", begin_and_die)
+        with pytest.raises(ServerError, match="killed"):
+            EmbeddedServer(tmp_path, binary=binary).start()
+    with pytest.raises(ServerError, match="start it once more"):
+        EmbeddedServer(tmp_path, binary=binary).start()
+    with EmbeddedServer(tmp_path, binary=binary) as server:
+        assert server.client().hgetall("totals") == {"1": "7", "2": "7", "3": "7"}
+        assert server.client().xlen("journal") == 1
 
 
 def damage(folder: Path) -> None:
