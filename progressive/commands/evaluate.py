@@ -1,11 +1,11 @@
 """`progressive evaluate`: rounds in, lines and settled wagers out, as JSON lines."""
 
 import sys
-from typing import BinaryIO
+from io import BufferedReader
 
 import click
 
-from progressive.evaluate import Setup, evaluate_lines
+from progressive.evaluate import Setup, evaluate_lines, lines_of
 from progressive.rules.royal9 import PAYTABLES
 from progressive.rules.rulebooks import DESIGNATIONS, RULEBOOKS, SEATS_MAX
 from progressive.rules.settlement import EXACT, QUARTER, Terms
@@ -38,7 +38,7 @@ from progressive.rules.settlement import EXACT, QUARTER, Terms
     help="5 %, exact or rounded up to the next 25 cents.",
 )
 def evaluate(  # noqa: PLR0913 - one parameter an option
-    source: BinaryIO,
+    source: BufferedReader,
     *,
     paytable: str,
     table_seats: int | None,
@@ -72,8 +72,8 @@ def evaluate(  # noqa: PLR0913 - one parameter an option
     )
     bad = False
     out = sys.stdout.buffer
-    for answer, fine in evaluate_lines(source, Setup(table, seats, decks, terms)):
+    lines = lines_of(source, out.flush)  # who asks may be waiting for the answers before asking on
+    for answer, fine in evaluate_lines(lines, Setup(table, seats, decks, terms)):
         out.write(answer + b"\n")
-        out.flush()  # another program may be waiting for this answer before it asks on
         bad = bad or not fine
     sys.exit(1 if bad else 0)

@@ -170,8 +170,7 @@ def _designation(section: Section, book: Rulebook | None) -> str | None:
     if book is None:
         return section.choice("designation", tuple(DESIGNATIONS), default=STANDARD)
     rule = book.section("designation")
-    # The first of a rulebook is its standard table.
-    return section.choice("designation", book.designations, rule, default=book.designations[0])
+    return section.choice("designation", book.designations, rule, default=book.designation)
 
 
 def _vigorish(section: Section, designation: str | None, book: Rulebook | None) -> tuple[str, str]:
