@@ -17,6 +17,7 @@ from progressive.cli import main
 from progressive.montecarlo import Checked, deal, deviations
 from progressive.rules.baccarat import Round
 
+PROGRAM = str(Path(sys.executable).with_name("progressive"))
 EXAMPLE = Path(progressive.__file__).with_name("example.toml")
 COMMANDS = ("check", "demo", "evaluate", "odds")
 KING_9_WAYS = {
@@ -67,9 +68,8 @@ def test_help_shows_no_markup(name: str) -> None:
 
 
 def test_the_installed_program_tells_its_version() -> None:
-    program = str(Path(sys.executable).with_name("progressive"))
     done = subprocess.run(  # noqa: S603 - the program under test
-        [program, "--version"], capture_output=True, text=True, check=False, timeout=60
+        [PROGRAM, "--version"], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("progressive, version ")
@@ -151,6 +151,35 @@ def test_all_odds_together_name_every_wager() -> None:
 )
 def test_odds_of_what_does_not_exist_are_a_wrong_call(call: tuple[str, ...]) -> None:
     assert "Error: " in run("odds", *call, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        ("tie --seat 2", "--seat: of Royal 9 only"),
+        ("tie --must-hit 250:1000:2%", "--must-hit: of Royal 9 only"),
+        (f"tie --site {EXAMPLE}", "--site: of Royal 9 only"),
+        ("royal_9 --on player", "--on: Royal 9 is not placed on a hand"),
+        ("--paytable A", "--paytable: it needs a WAGER"),
+        (f"royal_9 --site {EXAMPLE} --paytable MA-1", "--paytable: --site says it already"),
+        (f"royal_9 --site {EXAMPLE} --decks 6", "--decks: --site says it already"),
+        ("tie --random-seed 0", "--random-seed: it needs --simulate"),
+        ("royal_9 --must-hit 250:1000", "write reset, maximum and rate"),
+        ("royal_9 --must-hit 250:250.005:2%", "reset and maximum are whole cents"),
+        ("royal_9 --must-hit 250:250:2%", "the maximum lies above the reset"),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(call: str, why: str) -> None:
+    assert why in run("odds", *call.split(), code=2).stderr
+
+
+def test_a_site_without_a_wager_shows_what_its_links_play() -> None:
+    assert odds("--site", str(EXAMPLE)) == odds("royal_9", "--site", str(EXAMPLE))
+
+
+@pytest.mark.parametrize("wager", ["tie", "royal_9"])
+def test_a_single_round_is_a_simulation_too(wager: str) -> None:
+    assert "1 round dealt" in run("odds", wager, "--simulate", "1", "--random-seed", "1").stdout
 
 
 def test_a_simulation_agrees_with_the_odds_and_can_be_repeated() -> None:
@@ -238,6 +267,28 @@ def test_a_site_file_that_cannot_be_read_is_a_wrong_call(tmp_path: Path) -> None
     assert "is not UTF-8 text" in run("check", unreadable, code=2).stderr
 
 
+def test_a_sheet_that_cannot_be_written_is_said_in_a_sentence(tmp_path: Path) -> None:
+    sheet = tmp_path / "missing" / "sheet.md"
+    done = run("check", EXAMPLE, "--submission", sheet, code=2)
+    assert done.stderr == f"Error: {sheet}: No such file or directory\n"
+
+
+def test_the_site_file_is_never_overwritten_by_its_own_submission(tmp_path: Path) -> None:
+    site = tmp_path / "site.toml"
+    site.write_bytes(EXAMPLE.read_bytes())
+    assert "would overwrite" in run("check", site, "--submission", site, code=2).stderr
+    assert site.read_bytes() == EXAMPLE.read_bytes()
+
+
+@pytest.mark.parametrize("call", [["odds"], ["demo"], ["check", str(EXAMPLE)]])
+def test_a_full_disk_is_said_in_a_sentence(call: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(  # noqa: S603 - the program under test
+            [PROGRAM, *call], stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
+        )
+    assert (done.returncode, done.stderr) == (2, b"Error: No space left on device\n")
+
+
 def test_the_submission_says_all_that_is_filed(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.md"
     run("check", EXAMPLE, "--submission", sheet)
@@ -251,6 +302,85 @@ def test_the_submission_says_all_that_is_filed(tmp_path: Path) -> None:
     assert "- Simultaneous wins: decided in the order of the journal" in text
     assert "| Dragon Bonus on player | A | 8 |" in text
     assert "2.6517 %" in text
+
+
+MASSACHUSETTS = """
+site = "Charles River"
+time_zone = "America/New_York"
+gaming_day_starts = "04:00"
+jurisdiction = "{jurisdiction}"
+[links.k9]
+paytable = "{paytable}"
+decks = 8
+simultaneous_wins = "full_amount_to_each"
+simultaneous_seconds = 60
+[links.k9.levels]
+star = {{ seed = 60000, reset = 50000, increment = "9 %" }}
+spade = {{ seed = "$500.00", reset = "$450.00", increment = "5 %" }}
+heart = {{ seed = "$450.00", reset = "$450.00", increment = "5 %" }}
+[tables.T1]
+asset = "1"
+kind = "live"
+link = "k9"
+seats = {seats}
+[tables.T1.wagers]
+tie = {{ pays = 9 }}
+house_money = {{ portion = "50 %" }}
+"""
+ILANI = """
+site = "Cowlitz"
+time_zone = "America/Los_Angeles"
+gaming_day_starts = 06:00:00
+jurisdiction = "ilani"
+[tables.ETG-1]
+asset = "E1"
+kind = "automated"
+seats = 9
+decks = 8
+wagers = { emperor_bonus = {}, koi_7 = {}, frog_6 = {}, super_6 = { max = 50 }, any_pair = {} }
+"""
+
+
+@pytest.mark.parametrize(
+    ("site", "filed"),
+    [
+        (
+            MASSACHUSETTS.format(jurisdiction="MA", paytable="MA-K9", seats=7),
+            (
+                "- House Money: up to 50.00 % of a payout may be added to Banker or Player",
+                "| Tie | standard | 8 | win 9 | 4.8440 % |",
+                "- Simultaneous wins: within 60 seconds of a level's first 100 % award",
+                "| other_king9 | 18,816 | 392,197.23 | $5,000.00 |",
+            ),
+        ),
+        (
+            MASSACHUSETTS.format(jurisdiction="MA-old", paytable="MA-1", seats=9),
+            (
+                "| exact_match | 9,408 | 784,394.46 | 100 % of star |",
+                "| any_two | 21,504 | 343,172.58 | 10 % of star |",
+                "9 K♦ 9♥",
+            ),
+        ),
+        (
+            ILANI,
+            (
+                "No Commission, no vigorish, Banker winning on 6 pays 1:2",
+                "| Koi 7 | standard | $1.00 | $25.00 |",
+                "| Any Pair on banker | ilani | 8 | pair 10 | 17.8313 % |",
+            ),
+        ),
+    ],
+    ids=["MA", "MA-old", "ilani"],
+)
+def test_a_site_of_each_rulebook_files_what_its_rulebook_asks_for(
+    site: str, filed: tuple[str, ...], tmp_path: Path
+) -> None:
+    path, sheet = tmp_path / "site.toml", tmp_path / "sheet.md"
+    path.write_text(site, encoding="utf-8")
+    run("check", path, "--submission", sheet)
+    text = sheet.read_text(encoding="utf-8")
+    for words in filed:
+        assert words in text
 
 
 def test_the_same_site_always_gives_the_same_submission(tmp_path: Path) -> None:
