@@ -137,6 +137,16 @@ def test_options_decide_how_wagers_are_settled() -> None:
     assert (half["line"], half["won"], half["returned"]) == ("six", "12.505", "37.515")
 
 
+def test_a_house_may_pay_more_on_a_tie_and_let_less_of_house_money_move() -> None:
+    moving = {"seat": 1, "wager": "house_money", "amount": "10", "move_to": "banker"}
+    wagers = [moving, *({"seat": 1, "wager": name, "amount": "10"} for name in ("banker", "tie"))]
+    options = ("--tie-pays", "9", "--house-money-portion", "50 %")
+    pair, banker, tie = answer("3S 3H", "3D 3C", *options, wagers=wagers)["wagers"]
+    assert (pair["won"], pair["moved"], pair["returned"]) == ("150.00", "75.00", "85.00")
+    assert (banker["stake"], banker["returned"]) == ("85.00", "85.00")
+    assert (tie["won"], tie["returned"]) == ("90.00", "100.00")
+
+
 @pytest.mark.parametrize(
     ("options", "bet", "problem"),
     [
@@ -254,7 +264,17 @@ def test_no_input_is_no_problem() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [("--decks", "5"), ("--paytable", "MD-D"), ("--no-such",), ("no-such-file",)]
+    "options",
+    [
+        ("--decks", "5"),
+        ("--paytable", "MD-D"),
+        ("--tie-pays", "7"),
+        ("--jurisdiction", "ilani", "--tie-pays", "9"),
+        ("--jurisdiction", "MA", "--designation", "fortune_7"),
+        ("--house-money-portion", "half"),
+        ("--no-such",),
+        ("no-such-file",),
+    ],
 )
 def test_a_wrong_call_exits_with_2_and_answers_nothing(options: tuple[str, ...]) -> None:
     assert run(EXAMPLE, options=options) == ([], 2)

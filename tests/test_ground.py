@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from progressive.cli import main
+from progressive.config.load import load_site
 from progressive.odds_tables import WIDTH
 from progressive.rules.royal9 import PAYTABLES
 from progressive.rules.wagers import WAGERS
@@ -49,6 +50,12 @@ def shown(*arguments: str) -> list[str]:
 def test_the_odds_table_in_the_readme_is_as_it_prints() -> None:
     call = "odds dragon_bonus --on player --paytable A"
     assert "\n".join([f"$ progressive {call}", *shown(*call.split()), "```"]) in README
+
+
+def test_the_message_in_the_readme_is_the_one_that_the_example_gets() -> None:
+    text = (ROOT / "progressive" / "example.toml").read_text(encoding="utf-8")
+    (problem,) = load_site(text.replace('seed = "$50,000.00"', 'seed = "$40,000.00"')).problems
+    assert f"site.toml: {problem}" in " ".join(README.split())
 
 
 @pytest.mark.parametrize("wager", [*WAGERS, "royal_9"])

@@ -26,13 +26,19 @@ from progressive.rules.rulebooks import (
     STANDARD,
     Rulebook,
 )
-from progressive.rules.settlement import EXACT, QUARTER, TIE_PAYS_MIN, takes_vigorish
+from progressive.rules.settlement import (
+    EXACT,
+    QUARTER,
+    TIE_PAYS_MAX,
+    TIE_PAYS_MIN,
+    takes_vigorish,
+)
 from progressive.rules.wagers import WAGERS
 
 MAIN_WAGERS = ("banker", "player", "tie")
 COMBINATIONS = 'a table of seats, such as { 1 = "K♠ 9♥", 2 = "K♣ 9♦" }'
 AT_PAYOUT, MARKED = "at_payout", "marked"
-TIE_PAYS = range(TIE_PAYS_MIN, 101)
+TIE_PAYS = range(TIE_PAYS_MIN, TIE_PAYS_MAX + 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ MAIN: Final = (BANKER, PLAYER)
 QUARTER_MICROS: Final = 250_000
 CENT_MICROS: Final = 10_000
 TIE_PAYS_MIN: Final = 8
+TIE_PAYS_MAX: Final = 100  # no rulebook has a bound: more than this is a slip of the hand
 
 EXACT = "exact"
 QUARTER = "quarter"
