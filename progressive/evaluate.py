@@ -86,7 +86,6 @@ _WRONG = (LineError, CardError, RoundError, SeatingError, WagerError, MoneyError
 
 # What repeats from round to round is read and written once.
 _plain = lru_cache(maxsize=1 << 14)(plain)
-_amount = lru_cache(maxsize=1 << 14)(parse_dollars)
 
 
 def lines_of(source: BufferedReader, before_waiting: Callable[[], object]) -> Iterator[bytes]:
@@ -181,10 +180,11 @@ def _settled(given: RoundIn, played: Round, terms: Terms) -> list[dict[str, Any]
     return [_shown_wager(settled[order[id(bet)]], order[id(bet)] + 1) for bet in placed]
 
 
+@lru_cache(maxsize=1 << 12)
 def _placed(bet: WagerIn) -> Placed:
     if bet.wager == ROYAL_9:
         raise LineError(f'seat {bet.seat}: {ROYAL_9} is bet by the seats in "seats", for $5.00')
-    amount = _amount(str(bet.amount))
+    amount = parse_dollars(str(bet.amount))
     return Placed(bet.seat, bet.wager, amount, bet.on, bet.paytable, bet.move_to)
 
 

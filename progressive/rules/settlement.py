@@ -7,7 +7,7 @@ down, the vigorish being taken or marked before a seat is paid.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, NamedTuple
 
@@ -61,8 +61,7 @@ class Terms:
     seats: int = SEATS_MAX
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """A wager after the round: its stake then, its line, and what changed hands."""
 
     placed: Placed
@@ -215,7 +214,7 @@ class _Table:
             return settled
         # The portion is in whole cents: a chip smaller than that does not exist.
         allowed = settled.won_micros * self.terms.house_money_portion
-        return replace(settled, moved_micros=int(allowed) // CENT_MICROS * CENT_MICROS)
+        return settled._replace(moved_micros=int(allowed) // CENT_MICROS * CENT_MICROS)
 
     def settle(self, bet: _Bet, moved_micros: int = 0) -> Settled:
         placed, wager, paytable = bet
