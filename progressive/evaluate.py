@@ -1,8 +1,9 @@
 """Evaluating rounds from a stream of JSON lines: one object in, one object out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from io import BufferedReader
 from typing import Any
 
 import msgspec
@@ -23,7 +24,11 @@ from progressive.rules.settlement import Placed, Settled, Terms, settle
 from progressive.rules.wagers import WagerError
 
 LINE_MAX = 1 << 20
+CHUNK = 1 << 16
 WAGERS_MAX = 500
+ERROR_MAX = 2_000  # characters: an answer repeats no more of a bad line than a person reads
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+ROYAL_9 = "royal_9"
 
 
 class WagerIn(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -79,15 +84,37 @@ _ENCODE = msgspec.json.Encoder().encode
 _WRONG = (LineError, CardError, RoundError, SeatingError, WagerError, MoneyError)
 
 
+# What repeats from round to round is read and written once.
+_plain = lru_cache(maxsize=1 << 14)(plain)
+
+
+def lines_of(source: BufferedReader, before_waiting: Callable[[], object]) -> Iterator[bytes]:
+    """Give lines as they come in, and never hold more of one than is too much anyway."""
+    rest = b""
+    before_waiting()
+    while chunk := source.read1(CHUNK):
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+        rest = rest[: LINE_MAX + 1]
+        before_waiting()
+    if rest:
+        yield rest
+
+
 def evaluate_lines(lines: Iterable[bytes], setup: Setup) -> Iterator[tuple[bytes, bool]]:
     """Answer each line with a JSON line, and tell whether it could be evaluated."""
-    for number, line in enumerate(lines, start=1):
-        if line.isspace():
+    for number, text in enumerate(lines, start=1):
+        line = text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
+        if not line or line.isspace():
             continue
         try:
             yield _ENCODE(evaluate(_decode(line), setup)), True
         except _WRONG as error:
-            yield _ENCODE({"error": str(error), "line": number}), False
+            yield _ENCODE({"error": _cut(str(error)), "line": number}), False
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= ERROR_MAX else f"{text[:ERROR_MAX]} ..."
 
 
 def _decode(line: bytes) -> RoundIn:
@@ -113,7 +140,7 @@ def evaluate(given: RoundIn, setup: Setup) -> dict[str, Any]:
     if len(set(given.seats)) != len(given.seats):
         raise LineError("a seat is named twice")
     seating = _own_seating(given, setup) if given.combinations else setup.seating
-    lines = {str(seat): seating.line(seat, played) for seat in given.seats}
+    lines = {str(seat): line for seat, line in seating.lines(given.seats, played).items()}
     answer: dict[str, Any] = {
         "player_points": played.player_points,
         "banker_points": played.banker_points,
@@ -147,33 +174,40 @@ def _seating(
 def _settled(given: RoundIn, played: Round, terms: Terms) -> list[dict[str, Any]]:
     if len(given.wagers) > WAGERS_MAX:
         raise LineError(f"more than {WAGERS_MAX} wagers in one round")
-    placed = [
-        Placed(
-            bet.seat, bet.wager, parse_dollars(str(bet.amount)), bet.on, bet.paytable, bet.move_to
-        )
-        for bet in given.wagers
-    ]
+    placed = [_placed(bet) for bet in given.wagers]
     settled = settle(played, placed, terms)
     order = {id(one.placed): place for place, one in enumerate(settled)}
     return [_shown_wager(settled[order[id(bet)]], order[id(bet)] + 1) for bet in placed]
 
 
+@lru_cache(maxsize=1 << 12)
+def _placed(bet: WagerIn) -> Placed:
+    if bet.wager == ROYAL_9:
+        raise LineError(f'seat {bet.seat}: {ROYAL_9} is bet by the seats in "seats", for $5.00')
+    amount = parse_dollars(str(bet.amount))
+    return Placed(bet.seat, bet.wager, amount, bet.on, bet.paytable, bet.move_to)
+
+
 def _shown_wager(settled: Settled, order: int) -> dict[str, Any]:
+    """Write a settled wager; what does not concern it is left out."""
     bet = settled.placed
     shown: dict[str, Any] = {
         "order": order,  # in which the dealer settles them
         "seat": bet.seat,
         "wager": bet.wager,
-        "on": bet.on,
-        "paytable": bet.paytable,
-        "amount": plain(bet.amount_micros),
-        "stake": plain(settled.stake_micros),
-        "line": settled.line,
-        "result": settled.result,
-        "won": plain(settled.won_micros),
-        "vigorish": plain(settled.vigorish_micros),
-        "moved": plain(settled.moved_micros),
-        "returned": plain(settled.returned_micros),
     }
-    optional = {"on", "paytable", "moved", "vigorish"}
-    return {k: v for k, v in shown.items() if k not in optional or v not in (None, "0.00")}
+    if bet.on is not None:
+        shown["on"] = bet.on
+    if bet.paytable is not None:
+        shown["paytable"] = bet.paytable
+    shown["amount"] = _plain(bet.amount_micros)
+    shown["stake"] = _plain(settled.stake_micros)
+    shown["line"] = settled.line
+    shown["result"] = settled.result
+    shown["won"] = _plain(settled.won_micros)
+    if settled.vigorish_micros:
+        shown["vigorish"] = _plain(settled.vigorish_micros)
+    if settled.moved_micros:
+        shown["moved"] = _plain(settled.moved_micros)
+    shown["returned"] = _plain(settled.returned_micros)
+    return shown

@@ -8,13 +8,13 @@ from meters.money import CENT, dollars, percent
 from progressive.config.checks import GROWTH_RULE
 from progressive.config.tables import AT_PAYOUT, MARKED
 from progressive.config.values import IN_ORDER, Link, MustHit, Site, Table
-from progressive.odds_report import Royal9Report, pay_value, pct, royal9_report
+from progressive.odds_report import Royal9Report, fixed, pay_value, pct, royal9_report
 from progressive.rules.baccarat import TIE
 from progressive.rules.odds import wager_odds
 from progressive.rules.paytables import tie_paying
 from progressive.rules.royal9 import STAKE_MICROS, Fixed, Pay
 from progressive.rules.rulebooks import DESIGNATIONS
-from progressive.rules.settlement import QUARTER, takes_vigorish
+from progressive.rules.settlement import HOUSE_MONEY, QUARTER, takes_vigorish
 from progressive.rules.wagers import WAGERS, Wager
 
 HANDS_DEALT = "Figures are exact, counted by enumeration, for a full shoe."
@@ -161,7 +161,7 @@ def _odds(report: Royal9Report, tables: Sequence[str]) -> Iterator[str]:
             (
                 line,
                 f"{ways:,}",
-                f"{float(Fraction(odds.total, ways)):,.2f}" if ways else "never",
+                fixed(Fraction(odds.total, ways), 2) if ways else "never",
                 _pay_text(report.paytable.pays.get(line)),
                 pct(
                     pay_value(report.paytable.pays.get(line), report.levels)
@@ -175,7 +175,7 @@ def _odds(report: Royal9Report, tables: Sequence[str]) -> Iterator[str]:
     yield f"- Return at the seeds {pct(returns.at_seeds)}"
     yield f"- House edge at the seeds {pct(returns.house_edge_at_seeds)}"
     if returns.must_hit is not None and returns.must_hit_wagers is not None:
-        wagers = f"{float(returns.must_hit_wagers):,.1f}"
+        wagers = fixed(returns.must_hit_wagers, 1)
         yield f"- Must Hit returns {pct(returns.must_hit)}, one award in {wagers} wagers"
     if returns.long_run is not None:
         yield f"- Long-run return {pct(returns.long_run)}, house edge {pct(1 - returns.long_run)}"
@@ -185,6 +185,7 @@ def _odds(report: Royal9Report, tables: Sequence[str]) -> Iterator[str]:
             f"a win {_money(level.meter_at_hit_micros)}; breaks even at "
             f"{_money(level.break_even_micros)}"
         )
+    yield "- Breaks even: with the other meters at their seeds, Must Hit not counted"
     yield ""
 
 
@@ -208,6 +209,9 @@ def _table(table: Table) -> Iterator[str]:
         combinations = (f"{n} {mine}" for n, mine in enumerate(table.combinations, start=1))
         yield f"- Royal 9 on link {table.link}; combinations: {', '.join(combinations)}"
     yield f"- A disclosed card that neither hand may take: {_disclosed(table)}"
+    if any(offered.name == HOUSE_MONEY for offered in table.wagers):
+        portion = percent(table.house_money_portion_ppm)
+        yield f"- House Money: up to {portion} of a payout may be added to Banker or Player"
     yield ""
     yield from _table_of(
         ("wager", "paytable", "from", "to"),
@@ -245,6 +249,10 @@ def _edges(site: Site) -> Iterator[str]:
     yield "## House edge of the wagers offered"
     yield ""
     yield from _table_of(("wager", "paytable", "decks", "pays to 1", "house edge"), list(rows))
+    if any(takes_vigorish(table.designation) for table in site.tables):
+        yield "Banker is worked out with vigorish of exactly 5 %; where it is rounded up, the house"
+        yield "keeps more of small wagers."
+        yield ""
 
 
 def _edge_rows(wager: Wager, name: str, table: Table) -> Iterator[tuple[str, ...]]:

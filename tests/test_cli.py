@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +18,7 @@ from progressive.cli import main
 from progressive.montecarlo import Checked, deal, deviations
 from progressive.rules.baccarat import Round
 
+PROGRAM = str(Path(sys.executable).with_name("progressive"))
 EXAMPLE = Path(progressive.__file__).with_name("example.toml")
 COMMANDS = ("check", "demo", "evaluate", "odds")
 KING_9_WAYS = {
@@ -67,9 +69,8 @@ def test_help_shows_no_markup(name: str) -> None:
 
 
 def test_the_installed_program_tells_its_version() -> None:
-    program = str(Path(sys.executable).with_name("progressive"))
     done = subprocess.run(  # noqa: S603 - the program under test
-        [program, "--version"], capture_output=True, text=True, check=False, timeout=60
+        [PROGRAM, "--version"], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("progressive, version ")
@@ -153,6 +154,35 @@ def test_odds_of_what_does_not_exist_are_a_wrong_call(call: tuple[str, ...]) -> 
     assert "Error: " in run("odds", *call, code=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        ("tie --seat 2", "--seat: of Royal 9 only"),
+        ("tie --must-hit 250:1000:2%", "--must-hit: of Royal 9 only"),
+        (f"tie --site {EXAMPLE}", "--site: of Royal 9 only"),
+        ("royal_9 --on player", "--on: Royal 9 is not placed on a hand"),
+        ("--paytable A", "--paytable: it needs a WAGER"),
+        (f"royal_9 --site {EXAMPLE} --paytable MA-1", "--paytable: --site says it already"),
+        (f"royal_9 --site {EXAMPLE} --decks 6", "--decks: --site says it already"),
+        ("tie --random-seed 0", "--random-seed: it needs --simulate"),
+        ("royal_9 --must-hit 250:1000", "write reset, maximum and rate"),
+        ("royal_9 --must-hit 250:250.005:2%", "reset and maximum are whole cents"),
+        ("royal_9 --must-hit 250:250:2%", "the maximum lies above the reset"),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(call: str, why: str) -> None:
+    assert why in run("odds", *call.split(), code=2).stderr
+
+
+def test_a_site_without_a_wager_shows_what_its_links_play() -> None:
+    assert odds("--site", str(EXAMPLE)) == odds("royal_9", "--site", str(EXAMPLE))
+
+
+@pytest.mark.parametrize("wager", ["tie", "royal_9"])
+def test_a_single_round_is_a_simulation_too(wager: str) -> None:
+    assert "1 round dealt" in run("odds", wager, "--simulate", "1", "--random-seed", "1").stdout
+
+
 def test_a_simulation_agrees_with_the_odds_and_can_be_repeated() -> None:
     call = ("odds", "--simulate", "4000", "--random-seed")
     first = run(*call, "1", "player").stdout
@@ -224,13 +254,6 @@ def test_a_bad_site_exits_with_1_and_names_line_and_rule(tmp_path: Path) -> None
     assert "MD 3.A" in found["problems"][0]["rule"]
 
 
-def test_a_bad_site_gets_no_submission_sheet(tmp_path: Path) -> None:
-    site, sheet = tmp_path / "site.toml", tmp_path / "sheet.md"
-    site.write_text('site = "x"', encoding="utf-8")
-    run("check", site, "--submission", sheet, code=1)
-    assert not sheet.exists()
-
-
 def test_a_site_file_that_cannot_be_read_is_a_wrong_call(tmp_path: Path) -> None:
     run("check", tmp_path / "missing.toml", code=2)
     unreadable = tmp_path / "latin.toml"
@@ -238,26 +261,21 @@ def test_a_site_file_that_cannot_be_read_is_a_wrong_call(tmp_path: Path) -> None
     assert "is not UTF-8 text" in run("check", unreadable, code=2).stderr
 
 
-def test_the_submission_says_all_that_is_filed(tmp_path: Path) -> None:
-    sheet = tmp_path / "sheet.md"
-    run("check", EXAMPLE, "--submission", sheet)
-    text = sheet.read_text(encoding="utf-8")
-    assert "Royal 9, paytable MD-C" in text
-    assert "| star | $50,000.00 | $50,000.00 | 9.00 % | 2.00 % | $5,000,000.00 |" in text
-    assert "| spade | $450.00 | $450.00 | 5.00 % |" in text
-    assert "| heart | $450.00 | $450.00 | 5.00 % |" in text
-    assert "- Reset $250.00, maximum $1,000.00" in text
-    assert "- House edge at the seeds 35.9635 %" in text
-    assert "- Simultaneous wins: decided in the order of the journal" in text
-    assert "| Dragon Bonus on player | A | 8 |" in text
-    assert "2.6517 %" in text
+@pytest.mark.parametrize("call", [["odds"], ["demo"], ["check", str(EXAMPLE)]])
+def test_a_full_disk_is_said_in_a_sentence(call: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(  # noqa: S603 - the program under test
+            [PROGRAM, *call], stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
+        )
+    assert (done.returncode, done.stderr) == (2, b"Error: No space left on device\n")
 
 
-def test_the_same_site_always_gives_the_same_submission(tmp_path: Path) -> None:
-    sheets = [tmp_path / "one.md", tmp_path / "two.md"]
-    for sheet in sheets:
-        run("check", EXAMPLE, "--submission", sheet)
-    assert sheets[0].read_bytes() == sheets[1].read_bytes()
+def test_all_odds_of_six_and_eight_decks_take_less_than_five_seconds_from_a_cold_start() -> None:
+    start = time.perf_counter()
+    call = [PROGRAM, "odds", "--decks", "6", "--decks", "8", "--json"]
+    shown = subprocess.run(call, capture_output=True, check=True, timeout=60).stdout  # noqa: S603 - the program under test
+    assert time.perf_counter() - start < 5
+    assert {one["decks"] for one in json.loads(shown)["odds"]} == {6, 8}
 
 
 def test_odds_of_a_site_are_those_of_its_links() -> None:

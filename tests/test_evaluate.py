@@ -1,5 +1,6 @@
 """`progressive evaluate` as other programs use it: lines in, lines out, in a process of its own."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -136,12 +137,24 @@ def test_options_decide_how_wagers_are_settled() -> None:
     assert (half["line"], half["won"], half["returned"]) == ("six", "12.505", "37.515")
 
 
+def test_a_house_may_pay_more_on_a_tie_and_let_less_of_house_money_move() -> None:
+    moving = {"seat": 1, "wager": "house_money", "amount": "10", "move_to": "banker"}
+    wagers = [moving, *({"seat": 1, "wager": name, "amount": "10"} for name in ("banker", "tie"))]
+    options = ("--tie-pays", "9", "--house-money-portion", "50 %")
+    pair, banker, tie = answer("3S 3H", "3D 3C", *options, wagers=wagers)["wagers"]
+    assert (pair["won"], pair["moved"], pair["returned"]) == ("150.00", "75.00", "85.00")
+    assert (banker["stake"], banker["returned"]) == ("85.00", "85.00")
+    assert (tie["won"], tie["returned"]) == ("90.00", "100.00")
+
+
 @pytest.mark.parametrize(
     ("options", "bet", "problem"),
     [
         (("--designation", "standard"), {"wager": "dragon_7"}, "only at a table designated ez"),
         (("--jurisdiction", "MA"), {"wager": "super_6"}, "not a wager of MA 7(a)"),
         (("--jurisdiction", "ilani"), {"wager": "tie", "amount": "101"}, "$1.00 to $100.00"),
+        (("--jurisdiction", "ilani"), {"wager": "banker", "paytable": "ez"}, "no_commission"),
+        ((), {"wager": "royal_9"}, 'royal_9 is bet by the seats in "seats"'),
         ((), {"wager": "tie", "amount": "-5"}, "'-5' is not an amount"),
         ((), {"wager": "tie", "seat": 8}, "seats 1 to 7"),
         ((), {"wager": "tie", "colour": "red"}, "unknown field `colour`"),
@@ -195,12 +208,73 @@ def test_blank_lines_are_skipped_and_counted() -> None:
     assert [found.get("line") for found in answers] == [None, 4]
 
 
+def run_bytes(given: bytes) -> tuple[list[dict[str, Any]], int]:
+    done = subprocess.run(  # noqa: S603 - the program under test
+        [PROGRAM, "evaluate"], input=given, stdout=subprocess.PIPE, check=False, timeout=WAIT
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()], done.returncode
+
+
+def test_a_file_from_another_system_may_begin_with_a_mark_and_end_lines_its_own_way() -> None:
+    answers, code = run_bytes(b"\xef\xbb\xbf" + f"{EXAMPLE}\r\n\r\n{EXAMPLE}\r\n".encode())
+    assert (len(answers), code) == (2, 0)
+
+
+def test_bytes_that_are_no_text_are_answered_line_by_line() -> None:
+    answers, code = run_bytes(b"\xff\xfe\x00\n" + EXAMPLE.encode() + b'\n{"player":["\xff"]}\n')
+    assert [found.get("line") for found in answers] == [1, None, 3]
+    assert code == 1
+
+
+def test_an_endless_line_is_refused_once_and_what_follows_is_evaluated() -> None:
+    answers, code = run_bytes(b"[" * (3 << 20) + b"\n" + EXAMPLE.encode())
+    assert (len(answers), code) == (2, 1)
+    assert answers[0] == {"error": "the line is longer than 1,048,576 bytes", "line": 1}
+    assert answers[1]["lines"] == {"1": "star", "3": "other_king9"}
+
+
+def test_an_answer_repeats_no_more_of_a_bad_line_than_a_person_reads() -> None:
+    answers, _ = run(written("K" * 100_000 + " 9H", "KS 9H"))
+    assert 0 < len(answers[0]["error"]) < 3_000
+
+
+def test_a_reader_that_leaves_early_is_no_cause_for_complaint() -> None:
+    with subprocess.Popen(  # noqa: S603 - the program under test
+        [PROGRAM, "evaluate"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(EXAMPLE.encode() + b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline()
+        process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write((EXAMPLE + "\n").encode() * 10_000)
+            process.stdin.close()
+        assert process.stderr.read() == b""
+        process.wait(WAIT)
+
+
 def test_no_input_is_no_problem() -> None:
     assert run() == ([], 0)
 
 
 @pytest.mark.parametrize(
-    "options", [("--decks", "5"), ("--paytable", "MD-D"), ("--no-such",), ("no-such-file",)]
+    "options",
+    [
+        ("--decks", "5"),
+        ("--paytable", "MD-D"),
+        ("--tie-pays", "7"),
+        ("--jurisdiction", "ilani", "--tie-pays", "9"),
+        ("--jurisdiction", "MA", "--designation", "fortune_7"),
+        ("--house-money-portion", "half"),
+        ("--no-such",),
+        ("no-such-file",),
+    ],
 )
 def test_a_wrong_call_exits_with_2_and_answers_nothing(options: tuple[str, ...]) -> None:
     assert run(EXAMPLE, options=options) == ([], 2)

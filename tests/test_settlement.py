@@ -207,6 +207,7 @@ def test_house_money_comes_first_then_losers_then_the_rest_from_the_highest_seat
 
 
 LIMITS = {"tie": (micros("1"), micros("100"))}
+ILANI = Terms(rulebook=RULEBOOKS["ilani"])
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,9 @@ LIMITS = {"tie": (micros("1"), micros("100"))}
         ([bet("dragon_bonus", on="player")], Terms(), "needs a paytable"),
         ([bet("lucky_nines", paytable="E")], Terms(), "no paytable 'E'"),
         ([bet("banker", paytable="ez")], Terms("standard"), "pays by that paytable"),
-        ([bet("red")], Terms(), "'red' is not a wager"),
+        ([bet("banker", paytable="standard")], ILANI, "ilani 1.c has no_commission"),
+        ([bet("any_pair", on="player", paytable="MD")], ILANI, "ilani 1.d pays by paytable ilani"),
+        ([bet("red")], Terms(), "seat 1: 'red' is not a wager"),
         ([bet("dragon_bonus", paytable="A")], Terms(), 'say "on"'),
         ([bet("tie", on="player")], Terms(), 'leave "on" out'),
         ([bet("player"), bet("house_money", move_to="banker")], Terms(), "no banker wager"),
@@ -235,6 +238,17 @@ LIMITS = {"tie": (micros("1"), micros("100"))}
 def test_a_wager_is_refused(placed: list[Placed], terms: Terms, problem: str) -> None:
     with pytest.raises(WagerError, match=problem):
         settle(PLAYER_WINS, placed, terms)
+
+
+def test_a_table_that_names_no_designation_plays_by_its_rulebook() -> None:
+    banker_six = round_of(hand("KS 5H KD"), hand("KC 6D"))
+    lines = {
+        name: settle(banker_six, [bet("banker")], Terms(rulebook=book))[0].line
+        for name, book in RULEBOOKS.items()
+    }
+    assert lines == dict.fromkeys(RULEBOOKS, "win") | {"ilani": "six"}
+    (pair,) = settle(round_of(hand("9S 9H"), hand("KS 7D")), [bet("any_pair", on="player")], ILANI)
+    assert (pair.line, pair.won_micros) == ("pair", micros("100"))
 
 
 def test_a_seat_may_place_dragon_bonus_on_both_hands() -> None:

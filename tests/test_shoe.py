@@ -142,6 +142,12 @@ def test_a_cover_card_right_behind_a_hand_comes_out_with_the_next() -> None:
         assert hands_that_follow(shoe) == more
 
 
+def test_a_cover_card_that_came_out_with_the_burned_cards_is_not_forgotten() -> None:
+    cover_third = new_shoe(RULEBOOKS["MD"], 6, cover_from_back=6 * 52 - 3)
+    after = cover_third.burn(Card("TS")).after_round(4)
+    assert after.is_last_hand
+
+
 def test_no_round_is_dealt_from_a_shoe_that_is_over() -> None:
     shoe = shoe_before_cover("ilani", 0).after_round(4)
     assert shoe.is_over

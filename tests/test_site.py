@@ -159,3 +159,11 @@ def test_lines_are_those_an_editor_shows() -> None:
     ):
         assert LINES[lines[path] - 1].startswith(key)
     assert line_of(lines, ("tables", "DA-201", "nothing")) == lines["tables", "DA-201"]
+
+
+@pytest.mark.parametrize("key", ["seed", "increment", "reset", "limit", "time_zone", "kind"])
+def test_a_message_stays_short_whatever_the_value(key: str) -> None:
+    lines = [f'{key} = "{"9" * 9_000}"' if line.startswith(f"{key} ") else line for line in LINES]
+    problems = load_site("\n".join(lines)).problems
+    assert problems
+    assert max(len(str(problem)) for problem in problems) < 600

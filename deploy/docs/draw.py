@@ -20,7 +20,7 @@ def main() -> None:
     seating = example_site().tables[0].seating(link.paytable)
     must_hit = link.must_hit.terms if link.must_hit else None
     report = royal9_report(link.paytable, seating, link.decks, link.terms, must_hit)
-    console = Console(record=True, width=odds_tables.WIDTH_MIN, file=StringIO(), highlight=False)
+    console = Console(record=True, width=odds_tables.WIDTH, file=StringIO(), highlight=False)
     console.print(odds_tables.royal9_table(report))
     console.print(odds_tables.levels_table(report))
     console.print(odds_tables.returns_text(report))

@@ -25,8 +25,10 @@ def check(site: Path, sheet: Path | None, *, as_json: bool) -> None:
 
     Each problem says where it stands, what is wrong, what is allowed, and which rule says so.
     Exits with 0 when the site may be used (warnings included), 1 when it may not, and 2 when the
-    file cannot be read.
+    file cannot be read or the sheet cannot be written.
     """
+    if sheet is not None and sheet.exists() and sheet.samefile(site):
+        raise click.UsageError("--submission would overwrite the site file: name another file")
     loaded = site_file.read(site)
     if as_json:
         click.echo(msgspec.json.encode(_as_json(loaded)))

@@ -4,8 +4,7 @@ import random
 from importlib import resources
 
 import click
-from rich import box
-from rich.table import Table as Grid
+from rich.console import Group
 
 from progressive import odds_tables
 from progressive.config.load import load_site
@@ -34,7 +33,7 @@ def demo(rounds: int, random_seed: int) -> None:
     """Show the example site, its exact odds, and a few rounds at its tables."""
     site = example_site()
     console = odds_tables.console()
-    console.rule(f"{site.name}: {len(site.tables)} tables under {site.rulebook.title}")
+    console.print(f"{site.name}: {len(site.tables)} tables\n{site.rulebook.title}\n")
     link = site.links[0]
     table = site.tables_of(link.name)[0]
     must_hit = link.must_hit.terms if link.must_hit else None
@@ -44,23 +43,16 @@ def demo(rounds: int, random_seed: int) -> None:
     console.print(odds_tables.royal9_table(report))
     console.print(odds_tables.levels_table(report))
     console.print(odds_tables.returns_text(report))
+    console.print()
     console.print(_rounds(site, link, rounds, random_seed))
-    console.print(
-        "Next: progressive odds, progressive evaluate, progressive check; each has --help."
-    )
+    console.print("Next: progressive odds, progressive evaluate, progressive check, with --help.")
 
 
-def _rounds(site: Site, link: Link, rounds: int, seed: int) -> Grid:
+def _rounds(site: Site, link: Link, rounds: int, seed: int) -> Group:
     """Deal a few rounds, the last of them one that a seat has waited for."""
     rng = random.Random(seed)  # noqa: S311 - a demonstration that is the same every time
-    grid = Grid(
-        title=f"{rounds} rounds, every seat betting Royal 9",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-    )
-    for name in ("table", "Player", "Banker", "outcome", "Royal 9"):
-        grid.add_column(name)
+    columns = ("table", "Player", "Banker", "outcome", "Royal 9")
+    grid = odds_tables.grid(*columns, left=len(columns))
     tables = site.tables_of(link.name)
     for number in range(rounds):
         table = tables[number % len(tables)]
@@ -81,7 +73,7 @@ def _rounds(site: Site, link: Link, rounds: int, seed: int) -> Grid:
             played.outcome,
             "\n".join(f"{_shown(link, line)}: seat {' '.join(won[line])}" for line in won) or "-",
         )
-    return grid
+    return odds_tables.sheet(f"{rounds} rounds, every seat betting Royal 9", grid)
 
 
 def _shown(link: Link, line: str) -> str:

@@ -1,14 +1,30 @@
 """`progressive evaluate`: rounds in, lines and settled wagers out, as JSON lines."""
 
 import sys
-from typing import BinaryIO
+from fractions import Fraction
+from io import BufferedReader
+from typing import Any
 
 import click
 
-from progressive.evaluate import Setup, evaluate_lines
+from meters.money import PPM, MoneyError, parse_rate
+from progressive.evaluate import Setup, evaluate_lines, lines_of
 from progressive.rules.royal9 import PAYTABLES
 from progressive.rules.rulebooks import DESIGNATIONS, RULEBOOKS, SEATS_MAX
-from progressive.rules.settlement import EXACT, QUARTER, Terms
+from progressive.rules.settlement import EXACT, QUARTER, TIE_PAYS_MAX, TIE_PAYS_MIN, Terms
+
+
+class Rate(click.ParamType[int]):
+    """An option such as `50 %`, in parts per million."""
+
+    name = "RATE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a rate."""
+        try:
+            return parse_rate(str(value))
+        except MoneyError as error:
+            self.fail(str(error), param, ctx)
 
 
 @click.command()
@@ -37,8 +53,22 @@ from progressive.rules.settlement import EXACT, QUARTER, Terms
     show_default=True,
     help="5 %, exact or rounded up to the next 25 cents.",
 )
+@click.option(
+    "--tie-pays",
+    type=click.IntRange(TIE_PAYS_MIN, TIE_PAYS_MAX),
+    default=TIE_PAYS_MIN,
+    show_default=True,
+    help="What Tie pays to one.",
+)
+@click.option(
+    "--house-money-portion",
+    type=Rate(),
+    default="100 %",
+    show_default=True,
+    help="Part of a House Money payout that may be moved onto a main wager.",
+)
 def evaluate(  # noqa: PLR0913 - one parameter an option
-    source: BinaryIO,
+    source: BufferedReader,
     *,
     paytable: str,
     table_seats: int | None,
@@ -46,6 +76,8 @@ def evaluate(  # noqa: PLR0913 - one parameter an option
     designation: str | None,
     jurisdiction: str | None,
     vigorish: str,
+    tie_pays: int,
+    house_money_portion: int,
 ) -> None:
     """Evaluate rounds: one JSON object per line in, one out.
 
@@ -63,17 +95,23 @@ def evaluate(  # noqa: PLR0913 - one parameter an option
     table = PAYTABLES[paytable]
     seats = table_seats or table.seats_default
     book = RULEBOOKS[jurisdiction] if jurisdiction else None
+    if book and designation not in (None, *book.designations):
+        raise click.UsageError(f"{book.section('designation')} has {', '.join(book.designations)}")
+    if book and not book.tie_may_pay_more and tie_pays != TIE_PAYS_MIN:
+        raise click.UsageError(f"{book.section('tie')}: Tie pays {TIE_PAYS_MIN}")
     terms = Terms(
         designation=designation,
         rulebook=book,
         vigorish=vigorish,
+        tie_pays=tie_pays,
+        house_money_portion=Fraction(house_money_portion, PPM),
         limits=book.limits if book else {},
         seats=seats,
     )
     bad = False
     out = sys.stdout.buffer
-    for answer, fine in evaluate_lines(source, Setup(table, seats, decks, terms)):
+    lines = lines_of(source, out.flush)  # who asks may be waiting for the answers before asking on
+    for answer, fine in evaluate_lines(lines, Setup(table, seats, decks, terms)):
         out.write(answer + b"\n")
-        out.flush()  # another program may be waiting for this answer before it asks on
         bad = bad or not fine
     sys.exit(1 if bad else 0)

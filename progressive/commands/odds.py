@@ -2,7 +2,7 @@
 
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TimeRemainingColumn
 
-from meters.money import MoneyError, parse_dollars, parse_rate
+from meters.money import CENT, MoneyError, parse_dollars, parse_rate
 from progressive import odds_tables
 from progressive.commands import site_file
 from progressive.montecarlo import Checked, Deviation, deal, deviations
@@ -42,6 +42,9 @@ from progressive.rules.rulebooks import SEATS_MAX
 from progressive.rules.wagers import WAGERS, WagerError
 
 ROYAL_9 = "royal_9"
+OF_ROYAL_9 = {
+    "--table-seats", "--seat", "--combination", "--seed", "--reset", "--rate", "--must-hit",
+}  # fmt: skip
 
 
 class KeyValue(click.ParamType[tuple[str, Any]]):
@@ -74,13 +77,17 @@ class MustHitPair(click.ParamType[MustHitTerms]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> MustHitTerms:
         """Read the three parts."""
+        parts = str(value).split(":")
+        if len(parts) != len(self.name.split(":")):
+            self.fail("write reset, maximum and rate: 250:1000:2%", param, ctx)
         try:
-            reset, maximum, rate = str(value).split(":")
-            low, high, ppm = parse_dollars(reset), parse_dollars(maximum), parse_rate(rate)
-        except ValueError as error:
+            low, high, ppm = parse_dollars(parts[0]), parse_dollars(parts[1]), parse_rate(parts[2])
+        except MoneyError as error:
             self.fail(f"{error}; write reset, maximum and rate: 250:1000:2%", param, ctx)
         if low >= high or not ppm:
             self.fail("the maximum lies above the reset, and the rate above 0", param, ctx)
+        if low % CENT or high % CENT:
+            self.fail("reset and maximum are whole cents", param, ctx)
         return MustHitTerms(low, ppm, uniform(high))
 
 
@@ -89,8 +96,8 @@ RATE = KeyValue("LEVEL=RATE", CARD_LEVELS, parse_rate)
 COMBINATION = KeyValue("SEAT=CARDS", [str(n) for n in range(1, SEATS_MAX + 1)], combination)
 
 
-@click.command()
-@click.argument("wager", type=click.Choice([*WAGERS, ROYAL_9]), required=False)
+@click.command(epilog=f"Wagers: {', '.join([*WAGERS, ROYAL_9])}.")
+@click.argument("wager", type=click.Choice([*WAGERS, ROYAL_9]), required=False, metavar="[WAGER]")
 @click.option("--paytable", help="Only this paytable, such as A or MD-C.")
 @click.option("--on", type=click.Choice([PLAYER, BANKER]), help="Only on this hand.")
 @click.option(
@@ -104,7 +111,9 @@ COMBINATION = KeyValue("SEAT=CARDS", [str(n) for n in range(1, SEATS_MAX + 1)], 
     type=click.IntRange(1, SEATS_MAX),
     help="Royal 9: seats of the table.  [default: 7, or 9 in the multi-level edition]",
 )
-@click.option("--seat", type=click.IntRange(1, SEATS_MAX), default=1, help="Royal 9: whose odds.")
+@click.option(
+    "--seat", type=click.IntRange(1, SEATS_MAX), help="Royal 9: whose odds.  [default: 1]"
+)
 @click.option("--combination", type=COMBINATION, multiple=True, help="Royal 9: a seat's own.")
 @click.option("--seed", type=AMOUNT, multiple=True, help="Royal 9: a level's seed.")
 @click.option("--reset", type=AMOUNT, multiple=True, help="Royal 9: a level's reset.")
@@ -130,6 +139,9 @@ def odds(*, wager: str | None, site: Path | None, as_json: bool, **options: Any)
     is worked out; with --json, with all its lines.
     """
     decks = options["decks"] or (8,)
+    if wager is None and site is not None:
+        wager = ROYAL_9
+    _refuse_what_nobody_reads(wager, site, options)
     try:
         wagers = _wagers(wager, decks, options)
         royal = _royal9(wager, decks, site, options)
@@ -152,13 +164,34 @@ def odds(*, wager: str | None, site: Path | None, as_json: bool, **options: Any)
         sys.exit(1)
 
 
+def _refuse_what_nobody_reads(
+    wager: str | None, site: Path | None, options: dict[str, Any]
+) -> None:
+    """Refuse an option that would change nothing: who gave it expects that it does."""
+    given = {f"--{name.replace('_', '-')}" for name, value in options.items() if value}
+    given |= {"--site"} if site is not None else set()
+    if wager == ROYAL_9:
+        _refuse(given & {"--on"}, "Royal 9 is not placed on a hand")
+    elif wager is not None:
+        _refuse(given & {*OF_ROYAL_9, "--site"}, "of Royal 9 only")
+    else:
+        _refuse(given & {"--paytable", "--on"}, "it needs a WAGER")
+    if site is not None:
+        _refuse(given & {*OF_ROYAL_9, "--paytable", "--decks"}, "--site says it already")
+    if options["simulate"] is None and options["random_seed"] is not None:
+        _refuse({"--random-seed"}, "it needs --simulate")
+
+
+def _refuse(options: Iterable[str], why: str) -> None:
+    for option in sorted(options):
+        raise click.UsageError(f"{option}: {why}")
+
+
 def _wagers(wager: str | None, decks: Sequence[int], options: dict[str, Any]) -> list[WagerOdds]:
     if wager == ROYAL_9:
         return []
     if wager is not None:
         return wager_reports([WAGERS[wager]], decks, options["paytable"], options["on"])
-    if options["paytable"] or options["on"]:
-        raise click.UsageError("--paytable and --on need a WAGER")
     return wager_reports(WAGERS.values(), decks, None, None)
 
 
@@ -189,7 +222,7 @@ def _of_options(paytable: Royal9Paytable, decks: int, options: dict[str, Any]) -
     }
     own = {int(seat): cards for seat, cards in options["combination"]}
     seating = seating_of(paytable, options["table_seats"] or paytable.seats_default, own)
-    must_hit, seat = options["must_hit"], options["seat"]
+    must_hit, seat = options["must_hit"], options["seat"] or 1
     return royal9_report(paytable, seating, decks, levels, must_hit, seat=seat)
 
 
@@ -240,7 +273,10 @@ def _simulate(
     results: list[dict[str, Any]] = []
     columns = (*Progress.get_default_columns()[:1], BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+    quiet = not console.is_terminal
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=quiet
+    ) as bar:
         for decks in dict.fromkeys(number for _, number, _ in named):
             group = [(title, one) for title, number, one in named if number == decks]
             task = bar.add_task(f"dealing from {decks} decks", total=rounds)
@@ -275,7 +311,7 @@ def _print_simulation(console: Console, simulated: dict[str, Any]) -> None:
         console.print(
             odds_tables.deviations_table(result["wager"], result["lines"], simulated["rounds"])
         )
-    far = max(abs(row.standard_errors) for row in worst if row.expected >= 1)
+    far = max((abs(row.standard_errors) for row in worst if row.expected >= 1), default=0)
     verdict = (
         f"{simulated['doubtful']} of {len(worst)} lines deviate more than chance explains"
         if simulated["doubtful"]

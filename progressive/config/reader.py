@@ -47,6 +47,7 @@ _KINDS: Mapping[type | tuple[type, ...], str] = {
     (str, dt.time): "a time of day",
 }
 SHOWN_MAX = 40  # characters of a value that a message repeats
+WHAT_MAX = 240  # characters of any message, whatever the value in it
 
 
 @dataclass(slots=True)
@@ -61,7 +62,8 @@ class Problems:
     ) -> None:
         """Note a problem."""
         where = ".".join(_printable(part) for part in path) or "the file"
-        self.found.append(Problem(line_of(self.lines, path), where, what, allowed, rule, severity))
+        said = what if len(what) <= WHAT_MAX else f"{what[:WHAT_MAX]} ..."
+        self.found.append(Problem(line_of(self.lines, path), where, said, allowed, rule, severity))
 
     @property
     def errors(self) -> int:

@@ -26,13 +26,19 @@ from progressive.rules.rulebooks import (
     STANDARD,
     Rulebook,
 )
-from progressive.rules.settlement import EXACT, QUARTER, TIE_PAYS_MIN, takes_vigorish
+from progressive.rules.settlement import (
+    EXACT,
+    QUARTER,
+    TIE_PAYS_MAX,
+    TIE_PAYS_MIN,
+    takes_vigorish,
+)
 from progressive.rules.wagers import WAGERS
 
 MAIN_WAGERS = ("banker", "player", "tie")
 COMBINATIONS = 'a table of seats, such as { 1 = "K♠ 9♥", 2 = "K♣ 9♦" }'
 AT_PAYOUT, MARKED = "at_payout", "marked"
-TIE_PAYS = range(TIE_PAYS_MIN, 101)
+TIE_PAYS = range(TIE_PAYS_MIN, TIE_PAYS_MAX + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +176,7 @@ def _designation(section: Section, book: Rulebook | None) -> str | None:
     if book is None:
         return section.choice("designation", tuple(DESIGNATIONS), default=STANDARD)
     rule = book.section("designation")
-    # The first of a rulebook is its standard table.
-    return section.choice("designation", book.designations, rule, default=book.designations[0])
+    return section.choice("designation", book.designations, rule, default=book.designation)
 
 
 def _vigorish(section: Section, designation: str | None, book: Rulebook | None) -> tuple[str, str]:

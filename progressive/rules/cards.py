@@ -78,6 +78,8 @@ def symbols(cards: Sequence[Card]) -> str:
     return " ".join(card.symbol for card in cards)
 
 
-def too_many(cards: Iterable[Card], decks: int) -> dict[Card, int]:
+def too_many(cards: Sequence[Card], decks: int) -> dict[Card, int]:
     """Give the cards that occur more often than `decks` decks hold, with how often they occur."""
+    if len(cards) <= decks:
+        return {}
     return {card: seen for card, seen in Counter(cards).items() if seen > decks}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
@@ -65,6 +66,7 @@ PLAYER: Final = _columns("tie win", standard="push 1")
 TIE: Final = _columns("win", standard="8")
 
 
+@cache
 def tie_paying(odds: int) -> Paytable:
     """Make the Tie paytable of a house that pays more than it must."""
     return Paytable("standard", MappingProxyType({"win": Fraction(odds)}))

@@ -273,13 +273,19 @@ class Seating:
 
     def line(self, seat: int, played: Round) -> str:
         """Decide the seat's line from the first four cards."""
+        return self.lines((seat,), played)[seat]
+
+    def lines(self, seats: Iterable[int], played: Round) -> dict[int, str]:
+        """Decide the line of each of the seats from the first four cards."""
         player = ROYAL_HANDS.get(played.player[:2])
         banker = ROYAL_HANDS.get(played.banker[:2])
-        if player is None and banker is None:
-            if 1 <= seat <= len(self.combinations):
-                return LOSS
-            raise self._no_such_seat(seat)
-        return _line(self, seat, player, banker)
+        if player is not None or banker is not None:
+            return {seat: _line(self, seat, player, banker) for seat in seats}
+        lines = dict.fromkeys(seats, LOSS)
+        for seat in lines:
+            if not 1 <= seat <= len(self.combinations):
+                raise self._no_such_seat(seat)
+        return lines
 
     def line_of(self, seat: int, player: RoyalHand | None, banker: RoyalHand | None) -> str:
         """Decide the seat's line from what is a Royal 9 in each hand, if anything."""

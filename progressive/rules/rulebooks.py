@@ -67,7 +67,7 @@ class Rulebook:
     free_hands: bool
     must_hit: bool
     tie_may_pay_more: bool  # than 8 to 1
-    designations: tuple[str, ...]
+    designations: tuple[str, ...]  # the first is that of a table which names none
     wagers: frozenset[str]
     any_pair_paytable: str | None
     royal_9_paytables: tuple[str, ...]
@@ -76,6 +76,11 @@ class Rulebook:
         default_factory=_nothing
     )  # wager -> micro-dollars
     sections: Mapping[str, str] = field(default_factory=_nothing)  # topic -> where it stands
+
+    @property
+    def designation(self) -> str:
+        """What a table is that names no designation."""
+        return self.designations[0]
 
     @property
     def decks_text(self) -> str:

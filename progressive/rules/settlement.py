@@ -7,9 +7,9 @@ down, the vigorish being taken or marked before a seat is paid.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
 from progressive.rules.baccarat import BANKER, PLAYER, TIE, Round
 from progressive.rules.paytables import LOSS, Paytable, tie_paying
@@ -22,13 +22,15 @@ from progressive.rules.rulebooks import (
     STANDARD,
     Rulebook,
 )
-from progressive.rules.wagers import Wager, WagerError, find_wager, pay_of
+from progressive.rules.wagers import Facts, Family, Wager, WagerError, find_wager, pay_of
 
 HOUSE_MONEY: Final = "house_money"
+ANY_PAIR: Final = "any_pair"
 MAIN: Final = (BANKER, PLAYER)
 QUARTER_MICROS: Final = 250_000
 CENT_MICROS: Final = 10_000
 TIE_PAYS_MIN: Final = 8
+TIE_PAYS_MAX: Final = 100  # no rulebook has a bound: more than this is a slip of the hand
 
 EXACT = "exact"
 QUARTER = "quarter"
@@ -59,8 +61,7 @@ class Terms:
     seats: int = SEATS_MAX
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """A wager after the round: its stake then, its line, and what changed hands."""
 
     placed: Placed
@@ -85,26 +86,39 @@ class Settled:
         return self.stake_micros + self.won_micros - self.vigorish_micros - self.moved_micros
 
 
+class _Bet(NamedTuple):
+    """A wager as placed, with what the table plays it by."""
+
+    placed: Placed
+    wager: Wager
+    paytable: Paytable
+
+
 def check_wagers(placed: Sequence[Placed], terms: Terms) -> list[str]:
     """List all that is wrong with a set of wagers; an empty list means they may be settled."""
+    return _read(placed, terms)[1]
+
+
+def _read(placed: Sequence[Placed], terms: Terms) -> tuple[list[_Bet], list[str]]:
+    """Find what each wager is played by, and all that is wrong with any of them."""
+    bets: list[_Bet] = []
     problems: list[str] = []
     seen: set[tuple[int, str, str | None]] = set()
-    for bet in placed:
-        where = f"seat {bet.seat} {bet.wager}"
+    for one in placed:
         try:
-            wager = find_wager(bet.wager)
-            wager.check_on(bet.on)
-            _paytable(wager, bet, terms)
+            wager = find_wager(one.wager)
+            wager.check_on(one.on)
+            bets.append(_Bet(one, wager, _paytable(wager, one, terms)))
         except WagerError as error:
-            problems.append(str(error))
+            problems.append(f"seat {one.seat}: {error}")
             continue
-        key = (bet.seat, bet.wager, bet.on if wager.both_hands else None)
+        found = _problems_of(one, wager, terms)
+        key = (one.seat, one.wager, one.on if wager.both_hands else None)
         if key in seen:
-            problems.append(f"{where}: placed twice by one seat")
+            found.append("placed twice by one seat")
         seen.add(key)
-        problems += (f"{where}: {text}" for text in _problems_of(bet, wager, terms))
-    problems += _move_problems(placed)
-    return problems
+        problems += [f"seat {one.seat} {one.wager}: {text}" for text in found]
+    return bets, problems + _move_problems(placed)
 
 
 def _problems_of(bet: Placed, wager: Wager, terms: Terms) -> list[str]:
@@ -113,8 +127,8 @@ def _problems_of(bet: Placed, wager: Wager, terms: Terms) -> list[str]:
         found.append(f"this table has seats 1 to {terms.seats}")
     if bet.amount_micros <= 0 or bet.amount_micros % CENT_MICROS:
         found.append("the amount must be whole cents and more than nothing")
-    if wager.name == BANKER and terms.designation not in (None, bet.paytable or terms.designation):
-        found.append(f"a table designated {terms.designation} pays by that paytable")
+    if bet.paytable is not None:
+        found += _paytable_problems(bet, terms)
     needs = ONLY_AT.get(wager.name)
     if terms.designation is not None and needs not in (None, terms.designation):
         found.append(
@@ -125,6 +139,19 @@ def _problems_of(bet: Placed, wager: Wager, terms: Terms) -> list[str]:
     least, most = terms.limits.get(wager.name, (0, bet.amount_micros))
     if not least <= bet.amount_micros <= most:
         found.append(f"the table's limits are {_dollars(least)} to {_dollars(most)}")
+    return found
+
+
+def _paytable_problems(bet: Placed, terms: Terms) -> list[str]:
+    """Refuse a paytable that the table's designation or its rulebook does not have."""
+    found = []
+    book = terms.rulebook
+    if bet.wager == BANKER and terms.designation not in (None, bet.paytable):
+        found.append(f"a table designated {terms.designation} pays by that paytable")
+    elif bet.wager == BANKER and book is not None and bet.paytable not in book.designations:
+        found.append(f"{book.section('designation')} has {' or '.join(book.designations)}")
+    if bet.wager == ANY_PAIR and book is not None and bet.paytable != book.any_pair_paytable:
+        found.append(f"{book.section('wagers')} pays by paytable {book.any_pair_paytable}")
     return found
 
 
@@ -153,60 +180,76 @@ def _paytable(wager: Wager, bet: Placed, terms: Terms) -> Paytable:
     if wager.name == TIE and terms.tie_pays > TIE_PAYS_MIN:
         return tie_paying(terms.tie_pays)
     if name is None and wager.name == BANKER:
-        name = terms.designation or STANDARD
-    if name is None and wager.name == "any_pair" and terms.rulebook is not None:
+        name = terms.designation or (terms.rulebook.designation if terms.rulebook else STANDARD)
+    if name is None and wager.name == ANY_PAIR and terms.rulebook is not None:
         name = terms.rulebook.any_pair_paytable
     return wager.paytable(name)
 
 
 def settle(played: Round, placed: Sequence[Placed], terms: Terms) -> tuple[Settled, ...]:
     """Settle every wager of a round, in the order in which the dealer does."""
-    problems = check_wagers(placed, terms)
+    bets, problems = _read(placed, terms)
     if problems:
         raise WagerError("; ".join(problems))
-    first = sorted((b for b in placed if b.wager == HOUSE_MONEY), key=lambda bet: bet.seat)
-    early = [_settle_house_money(played, bet, terms) for bet in first]
+    table = _Table(played, terms)
+    first = sorted([b for b in bets if b.wager.name == HOUSE_MONEY], key=lambda b: b.placed.seat)
+    early = [table.settle_house_money(bet) for bet in first]
     moved = {(s.placed.seat, s.placed.move_to): s.moved_micros for s in early if s.moved_micros}
-    rest = sorted((b for b in placed if b.wager != HOUSE_MONEY), key=lambda bet: -bet.seat)
-    late = [_settle(played, bet, terms, moved.get((bet.seat, bet.wager), 0)) for bet in rest]
-    return (*early, *sorted(late, key=lambda settled: settled.line != LOSS))
+    rest = [bet for bet in bets if bet.wager.name != HOUSE_MONEY]
+    late = [table.settle(bet, moved.get((bet.placed.seat, bet.wager.name), 0)) for bet in rest]
+    return (*early, *sorted(late, key=lambda one: (one.line != LOSS, -one.placed.seat)))
 
 
-def _settle_house_money(played: Round, bet: Placed, terms: Terms) -> Settled:
-    settled = _settle(played, bet, terms, 0)
-    if bet.move_to is None or not settled.won_micros:
-        return settled
-    # The portion is in whole cents: a chip smaller than that does not exist.
-    allowed = settled.won_micros * terms.house_money_portion
-    return replace(settled, moved_micros=int(allowed) // CENT_MICROS * CENT_MICROS)
+class _Table:
+    """A round at a table, where each way of looking at the round is worked out once."""
 
+    def __init__(self, played: Round, terms: Terms) -> None:
+        self.played = played
+        self.terms = terms
+        self.facts: dict[Family, Facts] = {}
 
-def _settle(played: Round, bet: Placed, terms: Terms, moved_micros: int) -> Settled:
-    wager = find_wager(bet.wager)
-    if wager.family.needs_finished_round and played.next is not None:
-        raise WagerError(
-            f"seat {bet.seat} {bet.wager}: the round is not finished, {played.next} must draw"
-        )
-    paytable = _paytable(wager, bet, terms)
-    line = wager.line(wager.family.facts(played), paytable, bet.on)
-    stake = bet.amount_micros + moved_micros
-    pays = pay_of(paytable, line)
-    won = _exact(stake * pays) if pays > 0 else 0
-    return Settled(bet, stake, line, won, _vigorish(won, paytable.vigorish, terms.vigorish))
+    def settle_house_money(self, bet: _Bet) -> Settled:
+        settled = self.settle(bet)
+        if bet.placed.move_to is None or not settled.won_micros:
+            return settled
+        # The portion is in whole cents: a chip smaller than that does not exist.
+        allowed = settled.won_micros * self.terms.house_money_portion
+        return settled._replace(moved_micros=int(allowed) // CENT_MICROS * CENT_MICROS)
+
+    def settle(self, bet: _Bet, moved_micros: int = 0) -> Settled:
+        placed, wager, paytable = bet
+        line = wager.line(self._facts(placed, wager.family), paytable, placed.on)
+        stake = placed.amount_micros + moved_micros
+        pays = pay_of(paytable, line)
+        won = _exact_part(stake, pays) if pays.numerator > 0 else 0
+        rate = paytable.vigorish
+        vigorish = _vigorish(won, rate, self.terms.vigorish) if won and rate.numerator else 0
+        return Settled(placed, stake, line, won, vigorish)
+
+    def _facts(self, placed: Placed, family: Family) -> Facts:
+        if family not in self.facts:
+            if family.needs_finished_round and self.played.next is not None:
+                raise WagerError(
+                    f"seat {placed.seat} {placed.wager}: the round is not finished, "
+                    f"{self.played.next} must draw"
+                )
+            self.facts[family] = family.facts(self.played)
+        return self.facts[family]
 
 
 def _vigorish(won_micros: int, rate: Fraction, rounding: str) -> int:
-    exact = _exact(won_micros * rate)
+    exact = _exact_part(won_micros, rate)
     if rounding == EXACT:
         return exact
     return -(-exact // QUARTER_MICROS) * QUARTER_MICROS
 
 
-def _exact(amount: Fraction) -> int:
-    """Insist that an amount is a whole number of micro-dollars."""
-    if amount.denominator != 1:
-        raise WagerError(f"{amount} micro-dollars is not a whole amount")
-    return amount.numerator
+def _exact_part(amount_micros: int, times: Fraction) -> int:
+    """Multiply, insisting that the outcome is a whole number of micro-dollars."""
+    part, rest = divmod(amount_micros * times.numerator, times.denominator)
+    if rest:
+        raise WagerError(f"{times} of {amount_micros} micro-dollars is not a whole amount")
+    return part
 
 
 def return_all(placed: Sequence[Placed]) -> tuple[Settled, ...]:

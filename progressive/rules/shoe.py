@@ -62,9 +62,9 @@ class Shoe:
         start, end = self.dealt, self.dealt + cards
         if self.hands_left is not None:
             left: int | None = self.hands_left - 1
-        elif self.cover_at == start:
+        elif self.cover_at <= start:  # less: it came out with the burned cards
             left = 0 if self.first_card_of_hand_is_last else 1
-        elif start < self.cover_at < end:
+        elif self.cover_at < end:
             left = 1
         else:
             left = None

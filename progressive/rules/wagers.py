@@ -19,6 +19,7 @@ from progressive.rules.paytables import LOSS, Paytable
 from progressive.rules.poker import poker_hand
 
 CHOSEN = "chosen"  # the bettor names the hand
+LOST: Final = Fraction(-1)
 
 
 class WagerError(ValueError):
@@ -316,11 +317,9 @@ def find_wager(name: str) -> Wager:
     try:
         return WAGERS[name]
     except KeyError:
-        raise WagerError(
-            f"{name!r} is not a wager: the wagers are {', '.join(WAGERS)}, royal_9"
-        ) from None
+        raise WagerError(f"{name!r} is not a wager: the wagers are {', '.join(WAGERS)}") from None
 
 
 def pay_of(paytable: Paytable, line: str) -> Fraction:
     """Give what a line pays to one, before vigorish; a push is 0 and a loss is -1."""
-    return Fraction(-1) if line == LOSS else paytable.pays[line]
+    return LOST if line == LOSS else paytable.pays[line]

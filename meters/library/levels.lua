@@ -1,0 +1,79 @@
+-- How a level's meter moves: contributions, awards taken from it, resets, and money put back.
+
+local Levels = {}
+
+local function limit_of(level)
+  return level.maximum_micros or level.limit_micros or AMOUNT_MAX
+end
+
+-- Put money onto the meter; what would take it over its limit waits in overflow.
+function Levels.fill(book, level, amount)
+  local meter = level.name .. '.meter'
+  local fits = max(0, min(amount, limit_of(level) - book.values[meter]))
+  Ledger.post(book, meter, fits)
+  Ledger.post(book, level.name .. '.overflow', amount - fits)
+end
+
+-- Contribute the shares of `wagers` wagers; returns what all levels took together.
+function Levels.contribute(book, wagers)
+  local taken = 0
+  for _, level in ipairs(book.link.open_levels) do
+    local amount = wagers * level.share
+    if amount > level.contribution_max_micros then
+      refuse('unreasonable_contribution', level.name .. ' would take ' .. int(amount) ..
+        ' micro-dollars of one lock, above its bound of ' .. int(level.contribution_max_micros))
+    end
+    Levels.fill(book, level, amount)
+    Ledger.count(book, level.name .. '.in', amount)
+    Ledger.post(book, level.name .. '.reserve', wagers * level.reserve_share)
+    taken = taken + amount + wagers * level.reserve_share
+  end
+  return taken
+end
+
+function Levels.whole_cents(amount)
+  return amount - amount % CENT
+end
+
+-- Take an award off the meter, into pending.
+function Levels.take(book, level, amount)
+  Ledger.post(book, level.name .. '.meter', -amount)
+  Ledger.post(book, level.name .. '.pending', amount)
+  Ledger.count(book, level.name .. '.wins', amount)
+  Ledger.count(book, level.name .. '.hits', 1)
+end
+
+-- Give `percent` of an amount in whole cents, without leaving exact numbers.
+function Levels.part(amount, percent)
+  local hundreds, rest = floor(amount / 100), amount % 100
+  return Levels.whole_cents(hundreds * percent + floor(rest * percent / 100))
+end
+
+-- A parameter change that waited for this reset comes into force with it.
+local function change_due(book, level)
+  local waiting = redis.call('HGET', book.key, 'next.' .. level.name)
+  if not waiting then return level end
+  book.sets['level.' .. level.name] = waiting
+  book.sets['config'] = int(book.head + 1)
+  book.deletes[#book.deletes + 1] = 'next.' .. level.name
+  book.in_force[#book.in_force + 1] = quoted(level.name)
+  return read_level(waiting)
+end
+
+-- Reopen the meter after a full award: the reset, paid by reserve and then by house, plus overflow.
+-- Must Hit opens at least a cent below its maximum, so that a trigger is always ahead of it.
+function Levels.reset(book, level)
+  local name = level.name
+  local due = change_due(book, level)
+  local from_reserve = min(book.values[name .. '.reserve'], due.reset_micros)
+  local from_house = due.reset_micros - from_reserve
+  Ledger.post(book, name .. '.reserve', -from_reserve)
+  Ledger.post(book, 'house', -from_house)
+  Ledger.post(book, name .. '.meter', due.reset_micros)
+  Ledger.count(book, name .. '.resets', due.reset_micros)
+  local top = limit_of(due) - (due.maximum_micros and CENT or 0)
+  local moved = min(top - book.values[name .. '.meter'], book.values[name .. '.overflow'])
+  Ledger.post(book, name .. '.overflow', -moved)
+  Ledger.post(book, name .. '.meter', moved)
+  return from_reserve, from_house
+end
