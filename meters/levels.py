@@ -1,6 +1,8 @@
 """What a progressive level is: where it starts, how it grows, and where it stops."""
 
-from dataclasses import dataclass
+from typing import Any
+
+import msgspec
 
 from meters.money import AMOUNT_MAX, CENT, PPM
 
@@ -9,8 +11,7 @@ class LevelError(ValueError):
     """A level that could not be kept exactly."""
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A meter's definition; amounts are micro-dollars, rates are ppm of the wager."""
 
     name: str
@@ -20,6 +21,14 @@ class Level:
     reserve_ppm: int
     limit_micros: int | None  # what goes over it waits in overflow
     contribution_max_micros: int  # of one lock; more is unreasonable, refused and alarmed
+    maximum_micros: int | None = None  # Must Hit only: won before the meter passes it
+    distribution: dict[str, Any] | None = None  # Must Hit only: how its trigger is drawn
+    closed: bool = False  # decommissioned: takes no contributions any more
+
+    @property
+    def top_micros(self) -> int:
+        """What the meter may show at most."""
+        return self.maximum_micros or self.limit_micros or AMOUNT_MAX
 
     def __post_init__(self) -> None:
         for amount in (self.seed_micros, self.reset_micros):
