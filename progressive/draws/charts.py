@@ -13,6 +13,7 @@ BOTTOM: Final = 52
 INK: Final = "#1f2933"
 FAINT: Final = "#cbd2d9"
 BAR: Final = "#4c7fb8"
+OUTSIDE: Final = "#274b73"
 BAND: Final = "#f2e3c2"
 LINE: Final = "#b4690e"
 GOOD: Final = "#2f7d4f"
@@ -66,15 +67,15 @@ def _bars(  # noqa: PLR0913, PLR0917 - what the parts of one plot share
         x, y = LEFT + index * step, scale.at(count)
         outside = abs(count - expected) > band
         yield _rect(
-            x + step * 0.12, y, step * 0.76, scale.bottom - y, BAD if outside else BAR, 0.85
+            x + step * 0.12, y, step * 0.76, scale.bottom - y, OUTSIDE if outside else BAR, 0.85
         )
     yield _line(LEFT, scale.at(expected), WIDTH - RIGHT, scale.at(expected), LINE, 2)
-    every = max(1, math.ceil(len(labels) / 12))
+    every = max(1, math.ceil(len(labels) / 10))
     for index in range(0, len(labels), every):
         x = LEFT + (index + 0.5) * step
         yield _text(x, scale.bottom + 18, labels[index], anchor="middle")
     yield _text(LEFT + room / 2, scale.bottom + 40, x_title, anchor="middle")
-    note = f"line: expected {expected:,.1f}; band: 99 of 100 bars; the axis does not start at 0"
+    note = f"line: expected {expected:,.1f}; band: 99 of 100 bars end in it; axis cut"
     yield _text(WIDTH - RIGHT, 24, note, anchor="end", size=12)
 
 
@@ -93,9 +94,10 @@ def _shares(wins: dict[int, tuple[int, ...]], row: int) -> Iterator[str]:
         yield _text(left - 10, y + 22, f"{bettors} bettor{'s' * (bettors > 1)}", anchor="end")
         for seat, count in enumerate(counts, start=1):
             width = room * count / total
-            yield _rect(x, y + 4, width - 1, row - 14, BAR, 0.45 + 0.5 * (seat % 2))
+            yield _rect(x, y + 4, width - 1, row - 14, BAR, 0.4 + 0.5 * (seat % 2))
             label = f"{100 * count / total:.2f} %"
-            yield _text(x + width / 2, y + 23, label, anchor="middle", fill="#ffffff")
+            ink = "#ffffff" if seat % 2 else INK
+            yield _text(x + width / 2, y + 23, label, anchor="middle", fill=ink)
             x += width
         for edge in range(1, bettors):
             x = left + room * edge / bettors
@@ -128,7 +130,9 @@ def _deviations(
         value = index - COLOUR_END
         x = WIDTH - RIGHT - (9 - index) * 40
         yield _rect(x, bottom + 10, 39, 14, _colour(value))
-        yield _text(x + 20, bottom + 40, f"{value:+.0f}", anchor="middle", size=11)
+        yield _text(
+            x + 20, bottom + 40, f"{value:+.0f}" if value else "0", anchor="middle", size=11
+        )
     yield _text(WIDTH - RIGHT - 370, bottom + 40, "standard errors", anchor="end", size=11)
 
 

@@ -47,26 +47,33 @@ class KeyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_key_file(path: Path) -> KeyFile:
     """Read the file, refusing a link, another owner's file, and one open to others."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        # Without waiting: a pipe in the file's place would otherwise hold the start up.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise KeyFileMissingError(f"{path} is missing: put the key file back") from None
     except OSError as error:
         raise KeyFileUnsafeError(f"{path} cannot be opened: {error.strerror}") from None
-    with open(handle, "rb") as file:  # noqa: PTH123 - opened above without following links
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            raise KeyFileUnsafeError(f"{path} is not a file of this user's own")
-        if stat.S_IMODE(found.st_mode) != MODE:
-            raise KeyFileUnsafeError(
-                f"{path} has mode {stat.S_IMODE(found.st_mode):04o}: it must be {MODE:04o}. "
-                "Find out who could have read it, rotate the key, then `chmod 600` the file"
-            )
-        text = file.read(SIZE_MAX)
+    try:
+        _check_owner_and_mode(path, os.fstat(handle))
+        text = os.read(handle, SIZE_MAX)
+    finally:
+        os.close(handle)
     try:
         return msgspec.json.decode(text, type=KeyFile)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         # The decoder's own words could quote what the file holds.
         raise VaultError(f"{path} is damaged: put the right key file back") from None
+
+
+def _check_owner_and_mode(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+        raise KeyFileUnsafeError(f"{path} is not a file of this user's own")
+    mode = stat.S_IMODE(found.st_mode)
+    if mode != MODE:
+        raise KeyFileUnsafeError(
+            f"{path} has mode {mode:04o}: it must be {MODE:04o}. "
+            "Find out who could have read it, rotate the key, then `chmod 600` the file"
+        )
 
 
 def add_key_file(path: Path, content: KeyFile) -> None:
