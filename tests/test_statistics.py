@@ -82,6 +82,11 @@ def test_tails_end_where_they_should() -> None:
     assert math.isclose(kolmogorov_tail(1.6276 / math.sqrt(1e8), 10**8), 0.01, rel_tol=1e-3)
 
 
+def test_an_exact_fit_is_suspicious_in_many_classes_and_not_in_two() -> None:
+    assert statistics.chi_square([500] * 10, [0.1] * 10).p_value < FAILS
+    assert statistics.chi_square([500] * 2, [0.5] * 2).p_value == 1
+
+
 def test_poker_chances_are_those_of_every_hand() -> None:
     hands = list(product(range(3), repeat=5))
     flat = [value for hand in hands * 20 for value in hand]

@@ -4,6 +4,7 @@ import math
 from typing import Final
 
 ROUNDS_MAX: Final = 100_000
+FREEDOM_BOTH_MIN: Final = 5  # with fewer, whole counts fit exactly more often than the curve says
 ENOUGH: Final = 1e-15  # relative; what is left out is below the precision of a float
 
 
@@ -15,6 +16,8 @@ def chi_square_tail(statistic: float, freedom: int) -> float:
 def chi_square_both(statistic: float, freedom: int) -> float:
     """Give the chance of a chi-square at least this far out: a fit can also be too good."""
     upper = chi_square_tail(statistic, freedom)
+    if freedom < FREEDOM_BOTH_MIN:
+        return upper
     return min(1.0, 2 * min(upper, 1 - upper))
 
 

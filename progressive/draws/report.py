@@ -90,7 +90,8 @@ def _page(suite: Suite, plots: dict[str, str]) -> Iterator[str]:
         f"<p>{suite.cycles:,} cycles and {suite.shoes:,} shoes of six and of eight decks, drawn "
         "through the functions that draw in play, with secrets of their own. Confidence 99 % for "
         "the report as a whole, by Holm's correction: if all is well, one report in a hundred "
-        "shows a failure. Chi-square tests look both ways, since a fit can also be too good.</p>"
+        "shows a failure. From five degrees of freedom on, chi-square tests look both ways: a "
+        "fit can also be too good.</p>"
         f"<p>Repeat it with <code>progressive rng report --seed {suite.seed.hex()} "
         f"--cycles {suite.cycles} --shoes {suite.shoes}</code>.</p>"
     )
