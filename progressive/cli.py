@@ -10,6 +10,7 @@ from progressive.commands.check import check
 from progressive.commands.demo import demo
 from progressive.commands.evaluate import evaluate
 from progressive.commands.odds import odds
+from progressive.commands.rng import rng
 
 
 class Refused(click.ClickException):
@@ -47,5 +48,5 @@ def main() -> None:
     """
 
 
-for command in (check, demo, evaluate, odds):
+for command in (check, demo, evaluate, odds, rng):
     main.add_command(command)

@@ -1,0 +1,1 @@
+"""Draws: the generator, unbiased scaling, Must Hit, the automated shoe, and their secrets."""
