@@ -8,6 +8,7 @@ from progressive.commands.check import check
 from progressive.commands.demo import demo
 from progressive.commands.evaluate import evaluate
 from progressive.commands.odds import odds
+from progressive.commands.witness import witness
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -19,5 +20,5 @@ def main() -> None:
     """
 
 
-for command in (check, demo, evaluate, odds):
+for command in (check, demo, evaluate, odds, witness):
     main.add_command(command)

@@ -18,7 +18,7 @@ from progressive.montecarlo import Checked, deal, deviations
 from progressive.rules.baccarat import Round
 
 EXAMPLE = Path(progressive.__file__).with_name("example.toml")
-COMMANDS = ("check", "demo", "evaluate", "odds")
+COMMANDS = ("check", "demo", "evaluate", "odds", "witness")
 KING_9_WAYS = {
     "star": "3136",
     "spade": "5468288",

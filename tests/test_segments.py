@@ -6,13 +6,14 @@ import os
 import random
 import shutil
 import signal
-import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from crash import DONE, STOPPED, counted, ended_with, in_a_child, stop_before
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -208,6 +209,17 @@ def test_only_one_process_writes_a_log(folder: Path) -> None:
     LogWriter(folder, KEY).close()
 
 
+def test_opening_touches_as_many_files_however_old_the_log_is(folder: Path) -> None:
+    def open_it() -> None:
+        LogWriter(folder, KEY).close()
+
+    grow(folder, 15)
+    young = counted(open_it)
+    grow(folder, 1005)
+    assert counted(open_it) == young
+    assert 0 < young < 30
+
+
 @pytest.mark.parametrize("wrong", [b"two\nlines", b"\n", b"x" * (writer.ENTRY_BYTES_MAX + 1)])
 def test_an_entry_that_is_not_one_line_is_refused_and_changes_nothing(
     folder: Path, wrong: bytes
@@ -390,16 +402,6 @@ def work(folder: Path, seed: int, tell: int) -> None:
             log.close_segments(SIGNER)
 
 
-def in_a_child(task: Callable[[], None]) -> int:
-    child = os.fork()
-    if child == 0:
-        try:
-            task()
-        finally:
-            os._exit(99)
-    return child
-
-
 def test_a_kill_at_any_instant_leaves_no_gap_and_no_repeat(folder: Path) -> None:
     seed = random.randrange(10**9)  # noqa: S311 - a test's own randomness
     print("seed", seed)  # noqa: T201 - to repeat it
@@ -428,32 +430,6 @@ def _spin(turns: int) -> None:
         sha256(b"a while").digest()
 
 
-WATCHED = {"open", "os.rename", "os.remove", "os.truncate", "os.link"}
-
-
-def stop_before(step: int) -> None:
-    """End this process at once before its n-th operation on the file system."""
-    count = 0
-
-    def pass_step() -> None:
-        nonlocal count
-        count += 1
-        if count > step:
-            os._exit(77)
-
-    sys.addaudithook(lambda event, _: pass_step() if event in WATCHED else None)
-
-    def stopping(call: Callable[..., object]) -> Callable[..., object]:
-        def called(*arguments: object) -> object:
-            pass_step()
-            return call(*arguments)
-
-        return called
-
-    for name in ("fsync", "fdatasync", "pwrite", "ftruncate"):
-        setattr(os, name, stopping(getattr(os, name)))
-
-
 @pytest.mark.parametrize(("before", "after"), [(4, 8), (4, 23), (19, 20), (20, 21)])
 def test_a_stop_before_any_step_of_sealing_and_closing_is_recovered(
     folder: Path, tmp_path: Path, before: int, after: int
@@ -464,22 +440,35 @@ def test_a_stop_before_any_step_of_sealing_and_closing_is_recovered(
         def task() -> None:
             stop_before(step)
             grow(copy, after)
-            os._exit(0)
 
         return task
 
     for step in range(400):
         copy = tmp_path / "copy"
         shutil.copytree(folder, copy)
-        _, status = os.waitpid(in_a_child(sealing(step)), 0)
-        ended = os.waitstatus_to_exitcode(status)
-        assert ended in {0, 77}
+        ended = ended_with(in_a_child(sealing(step)))
+        assert ended in {DONE, STOPPED}
         LogWriter(copy, KEY).close()
         assert assert_whole(copy) in {before, after}
         grow(copy, after + 15)
         assert assert_whole(copy) == after + 15
         shutil.rmtree(copy)
-        if ended == 0:
+        if ended == DONE:
             assert step > 10, "it was never stopped"
             return
     pytest.fail("it never ended")
+
+
+@pytest.mark.long
+def test_fifty_thousand_entries_a_second_are_sealed_in_batches_of_five_hundred(
+    tmp_path: Path,
+) -> None:
+    writer.create(tmp_path / "log", SIGNER)
+    lines = [b"%0300d" % number for number in range(300_000)]
+    begun = time.perf_counter()
+    with LogWriter(tmp_path / "log", KEY) as log:
+        for start in range(0, len(lines), 500):
+            log.append(lines[start : start + 500])
+            log.seal(SIGNER)
+            log.close_segments(SIGNER)
+    assert len(lines) / (time.perf_counter() - begun) > 50_000

@@ -79,6 +79,7 @@ class Cosigner(note.Signer):
     """A witness's private key."""
 
     kind: ClassVar[type[note.Verifier]] = CosignatureVerifier
+    verifier: CosignatureVerifier
 
     def sign(self, text: str) -> note.Signature:
         """Sign the text and the time it is now."""
