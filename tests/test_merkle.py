@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from progressive.audit import merkle
@@ -134,6 +134,7 @@ def test_two_roots_for_one_size_are_never_consistent() -> None:
     merkle.check_consistency(0, 3, merkle.EMPTY_ROOT, ROOTS[1], [])
 
 
+@settings(deadline=None)
 @given(SIZES, st.integers(1, 40))
 def test_a_tree_grown_in_batches_is_the_tree_of_all_entries(size: int, batch: int) -> None:
     tree, hashes = Tree(), []
@@ -155,6 +156,7 @@ def test_every_stored_hash_stands_where_it_is_looked_for() -> None:
     assert [places[number] for number in range(len(hashes))] == hashes
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_every_entry_of_every_size_is_proved(data: st.DataObject) -> None:
     size = data.draw(SIZES)
@@ -167,6 +169,7 @@ def test_every_entry_of_every_size_is_proved(data: st.DataObject) -> None:
         merkle.check_inclusion(index, size, merkle.leaf_hash(b"other"), path, root)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_every_size_is_proved_to_begin_with_every_smaller_one(data: st.DataObject) -> None:
     new = data.draw(SIZES)

@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from progressive.audit import checkpoint, key_file, note
@@ -148,6 +148,7 @@ def test_what_cannot_be_a_note_is_not_signed(text: str) -> None:
         note.sign(text, Signer.parse(SECRET))
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40))
 def test_any_text_that_is_signed_can_be_opened_again(text: str) -> None:
     signer = Signer.generate("log.example/floor")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from progressive.audit import merkle, note, writer
@@ -92,6 +92,7 @@ def test_a_proof_needs_the_log_and_enough_witnesses(log: LogFolder) -> None:
         proof.verify(entry, Signer.generate(LOG.name).verifier)
 
 
+@settings(deadline=None)
 @given(at=st.integers(0), bit=st.integers(0, 7))
 def test_no_proof_with_a_changed_bit_is_accepted(at: int, bit: int) -> None:
     entry = b"the only one"

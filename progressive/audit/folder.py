@@ -34,8 +34,8 @@ class LogFolder:
         if about.log != key.name:
             raise LogDamaged(f"{folder} is the log of {about.log}, not of {key.name}")
         self._segments = Segments(folder / "segments", about.segment_entries)
-        self._hashes = HashFile(folder / "hashes", writable=self.writable)
         self.refresh()
+        self._hashes = HashFile(folder / "hashes", writable=self.writable)
 
     def __enter__(self) -> Self:
         return self

@@ -9,7 +9,7 @@ import fcntl
 import os
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -53,23 +53,25 @@ class LogWriter(LogFolder):
     writable = True
 
     def __init__(self, folder: Path, key: Verifier) -> None:
-        self._lock = _locked(folder)
-        try:
+        with ExitStack() as undo:
+            self._lock = _locked(folder)
+            undo.callback(os.close, self._lock)
             super().__init__(folder, key)
+            undo.callback(super().close)
             self._segments.folder.mkdir(exist_ok=True)
-            self._failed = False
             self._recover()
-        except BaseException:
-            os.close(self._lock)
-            raise
+            undo.pop_all()
+        self._failed = False
         self._tree = self._hashes.tree(self.size)
         self._end = Appender(self._segments, self.size)
 
     def close(self) -> None:
         """Let go of the folder; what is not sealed is cut off when it is opened again."""
-        self._end.close()
-        super().close()
-        os.close(self._lock)
+        try:
+            self._end.close()
+        finally:
+            super().close()
+            os.close(self._lock)
 
     @property
     def appended(self) -> int:
