@@ -462,6 +462,32 @@ def test_a_stop_before_any_step_of_sealing_and_closing_is_recovered(
     pytest.fail("it never ended")
 
 
+def test_a_stop_before_any_step_of_recovery_is_recovered(folder: Path, tmp_path: Path) -> None:
+    grow(folder, 14)
+    with LogWriter(folder, KEY) as log:
+        log.append(entries(14, 57))  # five segments that nobody sealed
+    copy = tmp_path / "copy"
+
+    def opening(step: int) -> Callable[[], None]:
+        def task() -> None:
+            stop_before(step)
+            LogWriter(copy, KEY).close()
+
+        return task
+
+    for step in range(100):
+        shutil.copytree(folder, copy)
+        ended = ended_with(in_a_child(opening(step)))
+        assert ended in {DONE, STOPPED}
+        LogWriter(copy, KEY).close()
+        assert assert_whole(copy) == 14
+        shutil.rmtree(copy)
+        if ended == DONE:
+            assert step > 10, "it was never stopped"
+            return
+    pytest.fail("it never ended")
+
+
 @pytest.mark.long
 def test_fifty_thousand_entries_a_second_are_sealed_in_batches_of_five_hundred(
     tmp_path: Path,
