@@ -11,6 +11,7 @@ from progressive.commands.demo import demo
 from progressive.commands.evaluate import evaluate
 from progressive.commands.odds import odds
 from progressive.commands.rng import rng
+from progressive.commands.witness import witness
 
 
 class Refused(click.ClickException):
@@ -49,4 +50,5 @@ def main() -> None:
 
 
 for command in (check, demo, evaluate, odds, rng):
+for command in (check, demo, evaluate, odds, witness):
     main.add_command(command)

@@ -1,0 +1,1 @@
+"""The transparency log: what was sealed cannot be changed without being seen."""
