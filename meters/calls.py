@@ -28,7 +28,7 @@ A = TypeVar("A")
 
 
 class Draw(msgspec.Struct, frozen=True, kw_only=True):
-    """A Must Hit award: the seat, the cycle's secret revealed, the next one committed and sealed."""
+    """A Must Hit award: the seat, the cycle's secret, and the commitment to the one after next."""
 
     seat: int
     secret: str
@@ -110,7 +110,11 @@ class Calls:
 
     def messages(self, said: Sequence[Message]) -> Call[Reported]:
         """Take many devices' messages; the answers come as a list."""
-        called = (self.keys.link, self.keys.journal, *(self.keys.table(each.table) for each in said))
+        called = (
+            self.keys.link,
+            self.keys.journal,
+            *(self.keys.table(each.table) for each in said),
+        )
         args = [arg for each in said for arg in _message_args(each)]
         return Call("pm_messages", called, args, _REPORTED)
 
@@ -132,6 +136,7 @@ class Calls:
         round_: int,
         by: str,
         number: int,
+        *,
         hands: tuple[str, str],
         lines: Mapping[int, str],
     ) -> Call[Dealt]:
@@ -149,7 +154,7 @@ class Calls:
         decided: tuple[int, str] = (0, ""),
         draw: Draw | None = None,
     ) -> Call[Ended]:
-        """End a round; `decided` is the cycle and the earlier open rounds Must Hit was decided on."""
+        """End a round; `decided` is the cycle and the earlier rounds Must Hit was decided on."""
         args: list[str | int] = [round_, by, more, *decided]
         if draw:
             args += [draw.seat, draw.secret, draw.salt, draw.commit, draw.ciphertext]
@@ -179,7 +184,7 @@ class Calls:
         """Pay a pending award."""
         return Call("pm_pay", self.keys.all(), (award, by), _SETTLED)
 
-    def propose(  # noqa: PLR0913 - a proposal has these parts
+    def propose(
         self, number: int, by: str, what: str, reason: str, body: Mapping[str, Any]
     ) -> Call[Proposed]:
         """Ask, as the first of two persons, for an adjustment, a transfer, a change, ..."""
@@ -203,11 +208,13 @@ class Calls:
         """Turn a proposal down, or withdraw it."""
         return Call("pm_reject", self.keys.all(), (number, by, reason), _PROPOSED)
 
-    def receive(  # noqa: PLR0913 - a transfer has these parts
+    def receive(
         self, by: str, from_link: str, number: int, level: str, amount_micros: int
     ) -> Call[Moved]:
         """Take in what another link sent."""
-        return Call("pm_receive", self.keys.all(), (by, from_link, number, level, amount_micros), _MOVED)
+        return Call(
+            "pm_receive", self.keys.all(), (by, from_link, number, level, amount_micros), _MOVED
+        )
 
     def cleared(self, by: str, to_link: str, number: int) -> Call[Moved]:
         """Note that a transfer has arrived."""

@@ -58,18 +58,18 @@ class Entry(
 
     n: int = 0
     t: int = 0
-    post: Postings = {}  # noqa: RUF012 - copied for each value
+    post: Postings = {}
 
 
-class Open(Entry, kw_only=True):
+class Open(Entry, frozen=True, kw_only=True):
     """A link begins, its seeds funded by the house."""
 
     by: str
     definition: LinkDefinition
-    commits: list[str] = []  # noqa: RUF012 - of Must Hit's cycles 1 and 2
+    commits: list[str] = []
 
 
-class Seats(Entry, kw_only=True):
+class Seats(Entry, frozen=True, kw_only=True):
     """A table's sensors report who has a wager."""
 
     table: str
@@ -80,11 +80,11 @@ class Seats(Entry, kw_only=True):
     seats: list[int]
 
 
-class Late(Seats, kw_only=True, tag="late"):
+class Late(Seats, frozen=True, kw_only=True, tag="late"):
     """Wagers that came after the lock: never counted."""
 
 
-class Step(Entry, kw_only=True):
+class Step(Entry, frozen=True, kw_only=True):
     """A step of a round."""
 
     table: str
@@ -92,7 +92,7 @@ class Step(Entry, kw_only=True):
     by: str
 
 
-class Lock(Step, kw_only=True):
+class Lock(Step, frozen=True, kw_only=True):
     """No more bets: every wager contributes."""
 
     seats: list[int]
@@ -102,50 +102,50 @@ class Lock(Step, kw_only=True):
     value: int = 0
 
 
-class Deal(Step, kw_only=True):
+class Deal(Step, frozen=True, kw_only=True):
     """The first four cards, and what every bettor's line is."""
 
     player: list[str]
     banker: list[str]
-    lines: dict[str, str] = {}  # noqa: RUF012 - seat -> line
+    lines: dict[str, str] = {}
 
-    awards: list[WonAward] = []  # noqa: RUF012
-    in_force: list[str] = []  # noqa: RUF012 - levels whose new parameters this reset used
+    awards: list[WonAward] = []
+    in_force: list[str] = []
 
 
-class Correct(Deal, kw_only=True):
+class Correct(Deal, frozen=True, kw_only=True):
     """A misread card: the round's awards are reversed and decided anew."""
 
     number: int
 
-    reversed: list[Reversal] = []  # noqa: RUF012
+    reversed: list[Reversal] = []
 
 
-class End(Step, kw_only=True):
+class End(Step, frozen=True, kw_only=True):
     """Tray awards are paid, Must Hit is decided, the next round opens."""
 
-    more: list[str] = []  # noqa: RUF012 - third cards
+    more: list[str] = []
     must_hit: MustHitWin | None = None
 
-    paid: list[int] = []  # noqa: RUF012
-    in_force: list[str] = []  # noqa: RUF012
+    paid: list[int] = []
+    in_force: list[str] = []
 
 
-class Void(Step, kw_only=True):
+class Void(Step, frozen=True, kw_only=True):
     """A locked round that does not count: wagers go back, contributions stay."""
 
     reason: str
 
-    reversed: list[Reversal] = []  # noqa: RUF012
+    reversed: list[Reversal] = []
 
 
-class Cancel(Step, kw_only=True):
+class Cancel(Step, frozen=True, kw_only=True):
     """A round that was given up before its lock."""
 
     reason: str
 
 
-class Shoe(Entry, kw_only=True):
+class Shoe(Entry, frozen=True, kw_only=True):
     """New cards at a table."""
 
     table: str
@@ -153,7 +153,7 @@ class Shoe(Entry, kw_only=True):
     by: str
 
 
-class CloseTable(Entry, kw_only=True, tag="close_table"):
+class CloseTable(Entry, frozen=True, kw_only=True, tag="close_table"):
     """A table stops."""
 
     table: str
@@ -161,11 +161,11 @@ class CloseTable(Entry, kw_only=True, tag="close_table"):
     reason: str
 
 
-class OpenTable(CloseTable, kw_only=True, tag="open_table"):
+class OpenTable(CloseTable, frozen=True, kw_only=True, tag="open_table"):
     """A table plays again."""
 
 
-class Pay(Entry, kw_only=True):
+class Pay(Entry, frozen=True, kw_only=True):
     """One person paid a pending award."""
 
     by: str
@@ -174,7 +174,7 @@ class Pay(Entry, kw_only=True):
     amount: int = 0
 
 
-class Propose(Entry, kw_only=True):
+class Propose(Entry, frozen=True, kw_only=True):
     """The first of two persons asks for something."""
 
     number: int
@@ -184,7 +184,7 @@ class Propose(Entry, kw_only=True):
     body: dict[str, Any]
 
 
-class Approve(Entry, kw_only=True):
+class Approve(Entry, frozen=True, kw_only=True):
     """The second of two persons agrees, and it is carried out."""
 
     number: int
@@ -192,13 +192,13 @@ class Approve(Entry, kw_only=True):
     revealed: dict[str, Any] | None = None  # secrets of a Must Hit that was decommissioned
 
     transfer: int = 0
-    paid: list[int] = []  # noqa: RUF012
-    reversed: list[Reversal] = []  # noqa: RUF012
-    awards: list[WonAward] = []  # noqa: RUF012
-    in_force: list[str] = []  # noqa: RUF012
+    paid: list[int] = []
+    reversed: list[Reversal] = []
+    awards: list[WonAward] = []
+    in_force: list[str] = []
 
 
-class Reject(Entry, kw_only=True):
+class Reject(Entry, frozen=True, kw_only=True):
     """A proposal was turned down or withdrawn."""
 
     number: int
@@ -206,7 +206,7 @@ class Reject(Entry, kw_only=True):
     reason: str
 
 
-class Receive(Entry, kw_only=True):
+class Receive(Entry, frozen=True, kw_only=True):
     """Money that another link sent has arrived."""
 
     by: str
@@ -216,7 +216,7 @@ class Receive(Entry, kw_only=True):
     amount: int
 
 
-class Cleared(Entry, kw_only=True):
+class Cleared(Entry, frozen=True, kw_only=True):
     """A transfer to another link is known to have arrived."""
 
     by: str
@@ -224,7 +224,7 @@ class Cleared(Entry, kw_only=True):
     transfer: int
 
 
-class Balance(Entry, kw_only=True):
+class Balance(Entry, frozen=True, kw_only=True):
     """The whole state before this entry, so that a replay can begin here."""
 
     by: str
@@ -258,4 +258,5 @@ _decoder = msgspec.json.Decoder(AnyEntry)
 
 def read_entry(line: str) -> AnyEntry:
     """Read a line of the journal."""
-    return _decoder.decode(line)
+    entry: AnyEntry = _decoder.decode(line)
+    return entry

@@ -1,6 +1,7 @@
 """The function library: read from its files, loaded into the server, and known by its version."""
 
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -38,8 +39,13 @@ def ensure_loaded(client: redis.Redis) -> bool:
     Loading anew closes every link until it is audited, so what is there is left alone.
     """
     for library in client.function_list(LIBRARY, withcode=True):
-        known = library if isinstance(library, dict) else dict(zip(library[::2], library[1::2]))
+        known = library if isinstance(library, dict) else dict(_pairs(library))
         if known.get("library_code") == source():
             return False
     client.function_load(source(), replace=True)
     return True
+
+
+def _pairs(flat: list[str]) -> Iterator[tuple[str, str]]:
+    """Give the names and values of a reply that lists them in turn."""
+    return zip(flat[::2], flat[1::2], strict=True)

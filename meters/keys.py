@@ -18,11 +18,11 @@ class Keys:
         self._table = f"{tag}:table:"
 
     def table(self, name: str) -> str:
-        """The key of a table."""
+        """Name the key of a table."""
         return self._table + name
 
     def step(self, table: str) -> tuple[str, ...]:
-        """The keys of a step of a round."""
+        """Name the keys of a step of a round."""
         return (
             self.link,
             self.journal,
@@ -34,7 +34,7 @@ class Keys:
         )
 
     def all(self, tables: Iterable[str] = ()) -> tuple[str, ...]:
-        """The keys of what concerns the link as a whole, and these tables."""
+        """Name the keys of what concerns the link as a whole, and these tables."""
         return (
             self.link,
             self.journal,

@@ -28,7 +28,7 @@ class Meters:
     def run(self, call: Call[A]) -> A:
         """Run a call; a refusal is raised as `Refused`, and then nothing was changed."""
         try:
-            reply = self.client.fcall(call.function, len(call.keys), *call.keys, *call.args)  # type: ignore[arg-type]
+            reply = self.client.fcall(call.function, len(call.keys), *call.keys, *call.args)
         except redis.ResponseError as error:
             raise from_reply(str(error)) or error from None
         return call.decoder.decode(cast("str", reply))
@@ -37,15 +37,19 @@ class Meters:
         """Run many calls in one round trip, each on its own; a refusal stands in its place."""
         pipeline = self.client.pipeline(transaction=False)
         for call in calls:
-            pipeline.execute_command("FCALL", call.function, len(call.keys), *call.keys, *call.args)
+            pipeline.fcall(call.function, len(call.keys), *call.keys, *call.args)
         replies = pipeline.execute(raise_on_error=False)
-        return [_answer(call, reply) for call, reply in zip(calls, replies, strict=True)]
+        answers: list[A | Refused] = []
+        for call, reply in zip(calls, replies, strict=True):
+            answer = _answer(call, reply)
+            answers.append(answer)
+        return answers
 
     def report(self, messages: Sequence[Message]) -> list[Reported | Refused]:
         """Take many devices' messages in one call, each on its own."""
         call = self.calls.messages(messages)
         try:
-            replies = self.client.fcall(call.function, len(call.keys), *call.keys, *call.args)  # type: ignore[arg-type]
+            replies = self.client.fcall(call.function, len(call.keys), *call.keys, *call.args)
         except redis.ResponseError as error:
             raise from_reply(str(error)) or error from None
         return [_reported(call, reply) for reply in cast("list[str]", replies)]

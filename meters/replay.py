@@ -97,7 +97,9 @@ def imbalances(state: State) -> list[str]:
         held = numbers[f"{level}.meter"] + numbers[f"{level}.overflow"]
         come = numbers[f"{level}.resets"] + numbers[f"{level}.in"] + numbers[f"{level}.moved"]
         if held != come - numbers[f"{level}.wins"]:
-            problems.append(f"{level}: meter and overflow hold {held}, their history says otherwise")
+            problems.append(
+                f"{level}: meter and overflow hold {held}, their history says otherwise"
+            )
     pending = sum(award.amount for award in state.awards)
     owed = numbers["fixed.pending"] + sum(numbers[f"{level}.pending"] for level in state.levels)
     if pending != owed:

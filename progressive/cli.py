@@ -49,6 +49,5 @@ def main() -> None:
     """
 
 
-for command in (check, demo, evaluate, odds, rng):
-for command in (check, demo, evaluate, odds, witness):
+for command in (check, demo, evaluate, odds, rng, witness):
     main.add_command(command)

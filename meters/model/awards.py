@@ -1,6 +1,6 @@
 """Awards in the model: won, paid, and reversed with what that means for later ones."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from meters.entries import Reversal, WonAward
 from meters.errors import Refused
@@ -33,12 +33,22 @@ def _new(books: Books, **fields: Any) -> Award:  # noqa: ANN401 - the fields of 
     return award
 
 
-def win(books: Books, *, table: str, round_: int, seat: int, line: str, hand: bool) -> Award | None:
+class Place(NamedTuple):
+    """Where and with what something was won."""
+
+    table: str
+    round: int
+    seat: int
+    line: str
+    hand: bool = False
+
+
+def win(books: Books, place: Place) -> Award | None:
     """Win what a line pays, or None where it pays nothing."""
-    pay = books.state.terms.lines.get(line)
+    pay = books.state.terms.lines.get(place.line)
     if pay is None:
         return None
-    at = {"table": table, "round": round_, "seat": seat, "line": line, "hand": hand}
+    at = place._asdict()
     if pay.level is None:
         amount = pay.amount_micros or 0
         award = _new(books, kind="fixed", **at)

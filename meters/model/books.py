@@ -38,7 +38,7 @@ class Books:
         return {account: amount for account, amount in self.posted.items() if amount}
 
     def meter(self, level: str) -> int:
-        """What a level's meter shows."""
+        """Tell what a level's meter shows."""
         return self.numbers[f"{level}.meter"]
 
     def open_levels(self) -> list[Level]:

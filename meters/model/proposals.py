@@ -213,8 +213,8 @@ def _hand_award(books: Books, body: Body) -> dict[str, object]:
         raise Refused("round_not_over", str(body["round"]))
     if pay.level:
         open_level(books, pay.level)
-    at = {"table": body["table"], "round_": body["round"], "line": body["line"]}
-    award = awards.win(books, **at, seat=body["seat"], hand=True)
+    place = awards.Place(body["table"], body["round"], body["seat"], body["line"], hand=True)
+    award = awards.win(books, place)
     if award is None:
         raise AssertionError("a line of the paytable pays")
     award.over = True

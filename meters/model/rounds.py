@@ -90,8 +90,7 @@ def lock(books: Books, event: e.Lock) -> dict[str, object]:
 def _decide(books: Books, table: Table, event: e.Deal) -> list[e.WonAward]:
     won = []
     for seat, line in sorted((int(seat), line) for seat, line in event.lines.items()):
-        at = {"table": event.table, "round_": event.round, "seat": seat, "line": line}
-        award = awards.win(books, **at, hand=False)  # type: ignore[arg-type]
+        award = awards.win(books, awards.Place(event.table, event.round, seat, line))
         if award:
             won.append(award)
     table.winners = mask_of([award.seat for award in won])
@@ -114,7 +113,7 @@ def _check_cards(books: Books, table: Table, event: e.Deal, *, put_back: bool) -
 
 
 def deal(books: Books, event: e.Deal) -> dict[str, object]:
-    """The first four cards: every bettor's awards are won."""
+    """Record the first four cards: every bettor's awards are won."""
     table = check_step(books, event)
     _check_cards(books, table, event, put_back=False)
     table.cards = table.first = "".join(event.player + event.banker)
@@ -134,7 +133,7 @@ def _reverse_all(books: Books, table: Table) -> list[e.Reversal]:
 
 
 def correct(books: Books, event: e.Correct) -> dict[str, object]:
-    """A misread card: reverse the round's awards and decide anew."""
+    """Correct a misread card: reverse the round's awards and decide anew."""
     table = check_step(books, event)
     if event.number != table.corrections + 1:
         raise Refused("correction_number", str(table.corrections + 1))
@@ -200,7 +199,7 @@ def abandon(books: Books, event: e.Void | e.Cancel) -> dict[str, object]:
 
 
 def shoe(books: Books, event: e.Shoe) -> dict[str, object]:
-    """New cards, between rounds."""
+    """Bring new cards, between rounds."""
     table = table_of(books, event.table)
     if event.shoe != table.shoe + 1:
         raise Refused("shoe_number", str(table.shoe + 1))
@@ -213,7 +212,7 @@ def shoe(books: Books, event: e.Shoe) -> dict[str, object]:
 
 
 def seats(books: Books, event: e.Seats) -> dict[str, object]:
-    """A table's sensors report its wagers, in time or late."""
+    """Take what a table's sensors report, in time or late."""
     table = table_of(books, event.table)
     mask = mask_of(event.seats)
     if isinstance(event, e.Late):
