@@ -70,7 +70,7 @@ function Ledger.begin(keys, fields)
   local book = {
     key = key, journal = keys[2], head = tonumber(head[1]), time = tonumber(head[2]),
     link = definition(key, head[3]), values = {}, posted = {},
-    sets = {}, deletes = {}, lines = {}, in_force = {}, firsts = {},
+    sets = {}, deletes = {}, lines = {}, in_force = {}, firsts = {}, changed = {},
   }
   if audited[key] ~= book.head then
     refuse('not_audited', 'the link is closed until its journal has been audited on this server')

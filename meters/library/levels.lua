@@ -2,14 +2,16 @@
 
 local Levels = {}
 
-local function limit_of(level)
-  return level.maximum_micros or level.limit_micros or AMOUNT_MAX
+-- What the meter may show at most, by the parameters in force at this point of the call.
+local function limit_of(book, level)
+  local now = book.changed[level.name] or level
+  return now.maximum_micros or now.limit_micros or AMOUNT_MAX
 end
 
 -- Put money onto the meter; what would take it over its limit waits in overflow.
 function Levels.fill(book, level, amount)
   local meter = level.name .. '.meter'
-  local fits = max(0, min(amount, limit_of(level) - book.values[meter]))
+  local fits = max(0, min(amount, limit_of(book, level) - book.values[meter]))
   Ledger.post(book, meter, fits)
   Ledger.post(book, level.name .. '.overflow', amount - fits)
 end
@@ -51,13 +53,15 @@ end
 
 -- A parameter change that waited for this reset comes into force with it.
 local function change_due(book, level)
+  if book.changed[level.name] then return book.changed[level.name] end
   local waiting = redis.call('HGET', book.key, 'next.' .. level.name)
   if not waiting then return level end
   book.sets['level.' .. level.name] = waiting
   book.sets['config'] = int(book.head + 1)
   book.deletes[#book.deletes + 1] = 'next.' .. level.name
   book.in_force[#book.in_force + 1] = quoted(level.name)
-  return read_level(waiting)
+  book.changed[level.name] = read_level(waiting)
+  return book.changed[level.name]
 end
 
 -- Reopen the meter after a full award: the reset, paid by reserve and then by house, plus overflow.
@@ -71,7 +75,7 @@ function Levels.reset(book, level)
   Ledger.post(book, 'house', -from_house)
   Ledger.post(book, name .. '.meter', due.reset_micros)
   Ledger.count(book, name .. '.resets', due.reset_micros)
-  local top = limit_of(due) - (due.maximum_micros and CENT or 0)
+  local top = limit_of(book, due) - (due.maximum_micros and CENT or 0)
   local moved = min(top - book.values[name .. '.meter'], book.values[name .. '.overflow'])
   Ledger.post(book, name .. '.overflow', -moved)
   Ledger.post(book, name .. '.meter', moved)
