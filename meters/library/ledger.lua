@@ -100,8 +100,14 @@ function Ledger.set(book, name, value)
   book.sets[name] = int(value)
 end
 
+-- Move a running count, which must stay exact as the accounts do.
 function Ledger.count(book, name, amount)
-  if amount ~= 0 then Ledger.set(book, name, book.values[name] + amount) end
+  if amount == 0 then return end
+  local after = book.values[name] + amount
+  if after > AMOUNT_MAX or after < -AMOUNT_MAX then
+    refuse('amount_out_of_bounds', name .. ' would come to ' .. int(after) .. ' micro-dollars')
+  end
+  Ledger.set(book, name, after)
 end
 
 -- Give the postings as JSON, checked: they sum to zero, and no level's account leaves its bounds.

@@ -27,6 +27,8 @@ class Books:
     def count(self, level: str, name: str, amount: int) -> None:
         """Move one of a level's running counts."""
         self.numbers[f"{level}.{name}"] += amount
+        if abs(self.numbers[f"{level}.{name}"]) > AMOUNT_MAX:
+            raise Refused("amount_out_of_bounds", f"{level}.{name}")
 
     def postings(self) -> dict[str, int]:
         """Give the postings, which sum to zero and keep every level's account in bounds."""
