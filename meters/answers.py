@@ -124,3 +124,8 @@ class Due(msgspec.Struct, frozen=True, kw_only=True):
     opening_cards: str
     sealed: str
     earlier: str
+    shoe: int
+    cards: str
+    counts: str
+    shoe_sealed: str
+    line: str

@@ -37,6 +37,15 @@ class Draw(msgspec.Struct, frozen=True, kw_only=True):
     ciphertext: str
 
 
+class SealedShoe(msgspec.Struct, frozen=True, kw_only=True):
+    """An automated shoe: its commitment and ciphertext, and what the shoe before was made from."""
+
+    commit: str
+    ciphertext: str
+    last_secret: str = ""
+    last_salt: str = ""
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """What a device says: the state of its table's seats, or only that it is alive."""
 
@@ -168,9 +177,14 @@ class Calls:
         """Cancel a round that was not locked."""
         return Call("pm_cancel", self.keys.step(table), (round_, by, reason), _ENDED)
 
-    def shoe(self, table: str, number: int, by: str) -> Call[NewShoe]:
-        """Record a new shoe."""
-        return Call("pm_shoe", self.keys.step(table), (number, by), _SHOE)
+    def shoe(
+        self, table: str, number: int, by: str, sealed: SealedShoe | None = None
+    ) -> Call[NewShoe]:
+        """Record a new shoe; an automated one is committed to, and the one before revealed."""
+        args: list[str | int] = [number, by]
+        if sealed:
+            args += [sealed.commit, sealed.ciphertext, sealed.last_secret, sealed.last_salt]
+        return Call("pm_shoe", self.keys.step(table), args, _SHOE)
 
     def close_table(self, table: str, by: str, reason: str) -> Call[Door]:
         """Close a table between rounds."""

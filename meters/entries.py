@@ -151,6 +151,9 @@ class Shoe(Entry, frozen=True, kw_only=True):
     table: str
     shoe: int
     by: str
+    commit: str = ""  # automated tables: to this shoe's secret
+    secret: str = ""  # of the shoe before, revealed now that it is over
+    salt: str = ""
 
 
 class CloseTable(Entry, frozen=True, kw_only=True, tag="close_table"):

@@ -120,8 +120,9 @@ def _side_records(meters: Meters, state: State) -> list[str]:
     if indexed != open_rounds:
         problems.append(f"locked rounds are indexed as {indexed}, the tables have {open_rounds}")
     sealed = set(cast("list[str]", client.hkeys(keys.secrets)))
-    if sealed != set(state.commits):
-        problems.append(f"secrets are kept of cycles {sealed}, committed are {set(state.commits)}")
+    shoes = {f"shoe:{name}" for name, table in state.tables.items() if table.commit}
+    if sealed != {*state.commits, *shoes}:
+        problems.append(f"secrets are kept of {sealed}, committed are {state.commits} and {shoes}")
     return problems
 
 

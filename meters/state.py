@@ -71,6 +71,7 @@ class Table(msgspec.Struct, forbid_unknown_fields=True):
     first: str = ""
     awards: str = ""
     counts: str = NO_CARDS
+    commit: str = ""  # an automated shoe is committed to before it is dealt
 
 
 class Transfer(msgspec.Struct, forbid_unknown_fields=True):

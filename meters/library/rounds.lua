@@ -39,6 +39,7 @@ function Verbs.lock(keys, args)
   end
   body[#body + 1] = Ledger.postings(book)
   local entry = Ledger.enter(book, 'lock', concat(body))
+  if state.commit ~= '' then state.sets['line'] = book.lines[1] end -- the cards are drawn from it
   Tables.set(state, 'locked', saw)
   Tables.set(state, 'kind', kind)
   Tables.set(state, 'lock', entry)
@@ -110,12 +111,13 @@ local function check_hands(player, banker)
 end
 
 -- deal: the four cards are on record; lines are decided by the rules and passed in.
--- ARGV: round, by, player (two cards), banker, then seat and line for each bettor.
+-- ARGV: round, by, player (two cards), banker, then seat and line for each bettor. A repeat is one
+-- with the same cards, since these and the locked seats decide the lines.
 -- Answer: entry, round, phase, lamps, awards.
 -- Refusals: bad_card, card_not_in_shoe, unknown_line, lines_mismatch, and those of a step.
 function Verbs.deal(keys, args)
   local round, player, banker = tonumber(args[1]), args[3], args[4]
-  local content = concat(args, ' ', 3)
+  local content = player .. banker
   local book = Ledger.begin(keys, 'fields')
   local state, answer = Tables.step(keys, 'deal', round, content)
   if not state then return answer end
@@ -154,7 +156,7 @@ end
 -- Answer and refusals: as deal, and correction_number.
 function Verbs.correct(keys, args)
   local round, number, player, banker = tonumber(args[1]), tonumber(args[3]), args[4], args[5]
-  local content = concat(args, ' ', 3)
+  local content = args[3] .. player .. banker
   local book = Ledger.begin(keys, 'fields')
   local state, answer = Tables.step(keys, 'correct', round, content)
   if not state then return answer end
@@ -313,8 +315,9 @@ function Verbs.cancel(keys, args)
   return abandon('cancel', keys, args)
 end
 
--- shoe: new cards. ARGV: number of the shoe (one more than the last), by. Between rounds only.
--- Answer: entry, shoe. Refusals: shoe_number, wrong_phase, table_closed.
+-- shoe: new cards, between rounds. ARGV: number of the shoe (one more than the last), by, and for an
+-- automated table: the shoe's commitment, its ciphertext, and secret and salt of the shoe before.
+-- Answer: entry, shoe. Refusals: shoe_number, wrong_phase, table_closed, reveal_needed.
 function Verbs.shoe(keys, args)
   local number = whole(args[1], 'shoe', 1, AMOUNT_MAX)
   local book = Ledger.begin(keys)
@@ -328,11 +331,25 @@ function Verbs.shoe(keys, args)
     refuse('wrong_phase', 'the round is ' .. state.phase .. ': cards are changed between rounds',
       {round = state.round, phase = state.phase})
   end
-  local entry = Ledger.enter(book, 'shoe', concat({',"table":', quoted(state.name), ',"shoe":',
-    int(number), ',"by":', quoted(args[2])}))
+  local commit, secret, salt = args[3] or '', args[5] or '', args[6] or ''
+  if state.commit ~= '' and secret == '' then
+    refuse('reveal_needed', 'the shoe before was committed to: reveal its secret')
+  end
+  local body = {',"table":', quoted(state.name), ',"shoe":', int(number), ',"by":', quoted(args[2])}
+  if commit ~= '' then
+    body[#body + 1] = ',"commit":' .. quoted(commit)
+    redis.call('HSET', keys[7], 'shoe:' .. state.name, args[4])
+  elseif state.commit ~= '' then
+    redis.call('HDEL', keys[7], 'shoe:' .. state.name)
+  end
+  if secret ~= '' then
+    body[#body + 1] = ',"secret":' .. quoted(secret) .. ',"salt":' .. quoted(salt)
+  end
+  local entry = Ledger.enter(book, 'shoe', concat(body))
   local answer = '{"entry":' .. int(entry) .. ',"shoe":' .. int(number) .. '}'
   Tables.set(state, 'shoe', number)
   Tables.set(state, 'counts', Cards.NONE)
+  Tables.set(state, 'commit', commit)
   state.sets['shoe.answer'] = answer
   Tables.write(state)
   Ledger.write(book)

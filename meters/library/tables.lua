@@ -17,7 +17,7 @@ local STEPS = {'lock', 'deal', 'correct', 'end', 'void', 'cancel'}
 -- The fields of a table that make up its state: numbers, and texts.
 local NUMBERS = {'places', 'decks', 'round', 'seats', 'late', 'locked', 'lock', 'cycle', 'value',
   'corrections', 'winners', 'prev_locked', 'shoe'}
-local TEXTS = {'status', 'phase', 'kind', 'cards', 'first', 'awards', 'counts'}
+local TEXTS = {'status', 'phase', 'kind', 'cards', 'first', 'awards', 'counts', 'commit'}
 local FIELDS = {}
 for i = 1, #NUMBERS do FIELDS[#FIELDS + 1] = NUMBERS[i] end
 for i = 1, #TEXTS do FIELDS[#FIELDS + 1] = TEXTS[i] end

@@ -283,9 +283,11 @@ end
 
 -- due: what deciding Must Hit needs. KEYS: as above, the table eighth. Answer: the round's lock,
 -- cycle, value, bettors and cards as first recorded; the present cycle, its opening value and the
--- cards that opened it; the sealed secret; the earlier rounds still open. Read only.
+-- cards that opened it; the sealed secret; the earlier rounds still open; for an automated table the
+-- shoe's number, its sealed secret, the cards that are gone, and the line of the lock. Read only.
 function Verbs.due(keys)
-  local state = Tables.read(keys[8])
+  local state = Tables.read(keys[8], 'line')
+  local shoe = redis.call('HGET', keys[7], 'shoe:' .. state.name)
   local link = redis.call('HMGET', keys[1], 'cycle', 'opening', 'opening_cards')
   local open = redis.call('ZRANGEBYSCORE', keys[4], '-inf', '(' .. int(state.lock))
   local sealed = redis.call('HGET', keys[7], link[1] or '0')
@@ -293,5 +295,7 @@ function Verbs.due(keys)
     ',"cycle":', int(state.cycle), ',"value":', int(state.value), ',"seats":', Seats.list(state.locked),
     ',"first":', quoted(state.first), ',"present":', link[1] or '0', ',"opening":', link[2] or '0',
     ',"opening_cards":', quoted(link[3] or ''), ',"sealed":', quoted(sealed or ''),
-    ',"earlier":', quoted(concat(open, ';')), '}'})
+    ',"earlier":', quoted(concat(open, ';')), ',"shoe":', int(state.shoe), ',"cards":',
+    quoted(state.cards), ',"counts":', quoted(state.counts), ',"shoe_sealed":', quoted(shoe or ''),
+    ',"line":', quoted(state.memo or ''), '}'})
 end

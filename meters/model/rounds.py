@@ -5,7 +5,7 @@ from meters.errors import Refused
 from meters.model import awards
 from meters.model.books import Books
 from meters.seats import mask_of, seats_of
-from meters.state import Table
+from meters.state import NO_CARDS, Table
 
 # (phase, step) -> phase; a round that is over has its next one open at once.
 TRANSITIONS = {
@@ -207,7 +207,9 @@ def shoe(books: Books, event: e.Shoe) -> dict[str, object]:
         raise Refused("table_closed", event.table)
     if table.phase != "open":
         raise Refused("wrong_phase", table.phase)
-    table.shoe, table.counts = event.shoe, "0" * 52
+    if table.commit and not event.secret:
+        raise Refused("reveal_needed", event.table)
+    table.shoe, table.counts, table.commit = event.shoe, NO_CARDS, event.commit
     return {}
 
 

@@ -8,7 +8,9 @@ from meters.money import PPM, dollars, percent
 from progressive.config.reader import Section
 from progressive.config.values import (
     FULL_AMOUNT_TO_EACH,
+    HAND_PAY_ABOVE,
     IN_ORDER,
+    TWO_PERSONS_ABOVE,
     Link,
     MustHit,
     SimultaneousWins,
@@ -43,11 +45,22 @@ def read_link(name: str, section: Section, book: Rulebook | None) -> LinkDraft:
     paytable = _paytable(section, book)
     decks = section.integer("decks", *decks_allowed(paytable, book))
     simultaneous = _simultaneous(section)
+    hand_pay = section.money("hand_pay_above", needed=False)
+    two_persons = section.money("two_persons_above", needed=False)
     levels, must_hit, complete = _levels(section, paytable, book)
     section.done()
     link = None
     if paytable and decks and simultaneous and complete:
-        link = Link(name, paytable.name, decks, levels, must_hit, simultaneous)
+        link = Link(
+            name,
+            paytable.name,
+            decks,
+            levels,
+            must_hit,
+            simultaneous,
+            HAND_PAY_ABOVE if hand_pay is None else hand_pay,
+            TWO_PERSONS_ABOVE if two_persons is None else two_persons,
+        )
     return LinkDraft(section, paytable, decks, link)
 
 

@@ -17,6 +17,8 @@ from progressive.rules.rulebooks import RULEBOOKS, Rulebook
 
 IN_ORDER = "in_order"
 FULL_AMOUNT_TO_EACH = "full_amount_to_each"
+HAND_PAY_ABOVE = 1_000_000_000  # fixed awards up to it are paid from the tray
+TWO_PERSONS_ABOVE = 10_000_000_000  # awards up to it are paid by one person
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class Link:
     levels: tuple[Level, ...]  # Star, Spade, Heart
     must_hit: MustHit | None
     simultaneous: SimultaneousWins
+    hand_pay_above_micros: int = HAND_PAY_ABOVE
+    two_persons_above_micros: int = TWO_PERSONS_ABOVE
 
     @property
     def paytable(self) -> Royal9Paytable:

@@ -1,0 +1,86 @@
+"""The controller on a real server: rules decide lines, draws decide Must Hit, meters pay."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from meters.calls import Message
+from meters.functions import ensure_loaded
+from meters.link import Meters
+from meters.money import MICROS
+from meters.replay import audit
+from progressive.config.load import load_site
+from progressive.controller import Controller
+from progressive.definition import link_definition
+from progressive.draws.process import process_drbg
+from progressive.draws.vault import make
+from progressive.rules.cards import hand
+
+EXAMPLE = Path(__file__).parent.parent / "progressive" / "example.toml"
+
+
+@pytest.fixture
+def controller(client: Redis, tmp_path: Path) -> Iterator[Controller]:
+    site = load_site(EXAMPLE.read_text(encoding="utf-8")).site
+    assert site is not None
+    ensure_loaded(client)
+    meters = Meters(client, "royal")
+    vault = make(tmp_path / "draws.key", cycle_open=False)
+    made = Controller(meters, vault, process_drbg(), site.rulebook)
+    made.open_link(link_definition(site, site.links[0]), "admin")
+    yield made
+    found = audit(meters)
+    assert found.is_exact, found.problems
+
+
+def bet(controller: Controller, table: str, round_: int, seats: list[int]) -> None:
+    said = Message(
+        table=table, device=f"hub-{table}", epoch=1, sequence=round_, round=round_, seats=seats
+    )
+    [answer] = controller.report([said])
+    assert not isinstance(answer, Exception)
+
+
+def test_a_star_is_won_by_the_seat_whose_king_9_it_is(controller: Controller) -> None:
+    bet(controller, "MB-101", 1, [1, 3])
+    controller.lock("MB-101", 1, [1, 3], "dealer")
+    won = controller.deal("MB-101", 1, hand("K♠ 9♥"), hand("9♥ K♠"), "dealer").awards
+    assert [(award.seat, award.line) for award in won] == [(1, "star"), (3, "other_king9")]
+    assert won[0].amount == 50_000 * MICROS + 2 * 450_000
+
+
+def test_must_hit_is_won_once_a_cycle_before_its_maximum(controller: Controller) -> None:
+    cycles = []
+    cards = (hand("2♠ 3♠"), hand("4♣ 6♦"))
+    shoe = 0
+    for round_ in range(1, 1400):
+        seats = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+        bet(controller, "MB-102", round_, seats)
+        controller.lock("MB-102", round_, seats, "dealer")
+        if round_ % 8 == 1:
+            shoe += 1
+        controller.deal("MB-102", round_, *cards, "dealer")
+        ended = controller.end("MB-102", round_, "dealer")
+        if round_ % 8 == 0:
+            controller.new_shoe("MB-102", shoe, "dealer")
+        if ended.must_hit:
+            cycles.append(ended.must_hit)
+            assert 250 * MICROS < ended.must_hit.award.amount <= 1000 * MICROS
+    assert [won.cycle for won in cycles] == list(range(1, len(cycles) + 1))
+    assert cycles
+
+
+def test_an_automated_table_draws_the_same_cards_again_until_they_are_dealt(
+    controller: Controller,
+) -> None:
+    controller.new_shoe("AU-301", 1, "system")
+    for round_ in range(1, 30):
+        controller.lock("AU-301", round_, [], "system")
+        played = controller.draw_round("AU-301")
+        assert controller.draw_round("AU-301") == played
+        controller.deal("AU-301", round_, played.player[:2], played.banker[:2], "system")
+        more = "".join(played.player[2:] + played.banker[2:])
+        controller.end("AU-301", round_, "system", more)
+    controller.new_shoe("AU-301", 2, "system")
