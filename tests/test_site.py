@@ -74,7 +74,8 @@ def test_no_wrong_value_passes_or_crashes(value: str) -> None:
         "{}": {"banker", "player", "tie", "dragon_7", "panda_8", "super_6", "any_pair",
                "fortune_7", "cover_all", "combinations"},
         "1979-05-27": {"from"},
-        "0xffff": {"seed", "reset", "limit", "times_wager", "report", "withhold_above", "maximum"},
+        "0xffff": {"seed", "reset", "limit", "times_wager", "report", "withhold_above", "maximum",
+                   "hand_pay_above", "two_persons_above"},
     }  # fmt: skip
     assert set(passed) <= accepted.get(value, set())
 
