@@ -2,15 +2,16 @@
 
 local Awards = {}
 
--- Open the pending awards of a link for one call; they are read only when something was won.
-function Awards.load(book, key)
-  book.awards_key = key
-  book.pending = {}
-  local found = redis.call('HGETALL', key)
-  for i = 1, #found, 2 do
-    book.pending[tonumber(found[i])] = cjson.decode(found[i + 1])
+-- Give the pending awards of a link, by number; they are read when a call first needs them.
+function Awards.pending(book)
+  if not book.pending then
+    book.pending, book.touched = {}, {}
+    local found = redis.call('HGETALL', book.awards_key)
+    for i = 1, #found, 2 do
+      book.pending[tonumber(found[i])] = cjson.decode(found[i + 1])
+    end
   end
-  book.touched = {}
+  return book.pending
 end
 
 local function numbers_of(records)
@@ -20,8 +21,9 @@ local function numbers_of(records)
   return numbers
 end
 
-local function keep(book, award)
-  book.pending[award.award] = award
+-- Keep a new or changed award.
+function Awards.touch(book, award)
+  Awards.pending(book)[award.award] = award
   book.touched[award.award] = award
 end
 
@@ -56,19 +58,19 @@ local function new_award(book, fields)
   fields.award = book.values['awards']
   fields.entry = book.head + 1
   fields.time = book.time
-  keep(book, fields)
+  Awards.touch(book, fields)
   return fields
 end
 
 -- Tell earlier pending full awards of the level which award came next, should they be reversed.
 local function follow(book, award)
-  for _, number in ipairs(numbers_of(book.pending)) do
-    local earlier = book.pending[number]
+  for _, number in ipairs(numbers_of(Awards.pending(book))) do
+    local earlier = Awards.pending(book)[number]
     if earlier.level == award.level and earlier.kind == 'full' and not earlier.next
         and number < award.award then
       earlier.next = award.award
       earlier.next_at = {award.table, award.round, award.seat}
-      keep(book, earlier)
+      Awards.touch(book, earlier)
     end
   end
 end
@@ -151,7 +153,7 @@ end
 
 -- Hand what a reversed full award leaves to the level's first later award, paid or not.
 local function hand_on(book, award, rest)
-  local later = book.pending[award.next]
+  local later = Awards.pending(book)[award.next]
   local level = award.level
   if not later then
     later = new_award(book, {
@@ -166,7 +168,7 @@ local function hand_on(book, award, rest)
   Ledger.count(book, level .. '.wins', rest)
   later.added = (later.added or 0) - back
   later.amount = later.amount + rest - back
-  keep(book, later)
+  Awards.touch(book, later)
   return later.award
 end
 
@@ -211,11 +213,11 @@ REVERSE.addition = reverse_to_meter
 
 -- Earlier awards that named this one as the next now name the one after it, or none.
 local function unfollow(book, award)
-  for _, number in ipairs(numbers_of(book.pending)) do
-    local earlier = book.pending[number]
+  for _, number in ipairs(numbers_of(Awards.pending(book))) do
+    local earlier = Awards.pending(book)[number]
     if earlier.next == award.award then
       earlier.next, earlier.next_at = award.next, award.next_at
-      keep(book, earlier)
+      Awards.touch(book, earlier)
     end
   end
   local first = award.level and first_of(book, award.level)
@@ -261,9 +263,8 @@ function Awards.shown(award)
 end
 
 -- Find a pending award whose round is over.
-function Awards.payable(book, key, number)
-  Awards.load(book, key)
-  local award = book.pending[number]
+function Awards.payable(book, number)
+  local award = Awards.pending(book)[number]
   if not award then
     refuse('unknown_award', 'award ' .. tostring(number) .. ' is not pending: it was settled, or never was')
   elseif not award.over then

@@ -25,7 +25,7 @@ local function refuse(code, message, detail)
 end
 
 local function int(number)
-  return format('%.0f', number)
+  return format('%d', number) -- a long: exact wherever a double is
 end
 
 local function quoted(text)

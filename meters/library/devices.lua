@@ -8,7 +8,8 @@ end
 
 -- Decide whether a message is the next one. Returns nil, or the answer that settles it.
 local function out_of_order(state, device, epoch, sequence, content)
-  local last_epoch, last_sequence, last_content, answer = last_message(state.memo)
+  local kept = redis.call('HGET', state.key, 'device.' .. device)
+  local last_epoch, last_sequence, last_content, answer = last_message(kept)
   if epoch < last_epoch then
     refuse('epoch_lower', device .. ' has begun epoch ' .. int(last_epoch) ..
       ': a lower one is refused', {epoch = last_epoch, sequence = last_sequence})
@@ -76,7 +77,7 @@ local function take_message(book, key, args, at)
     sequence = whole(args[at + 2], 'sequence', 1, AMOUNT_MAX), kind = args[at + 3],
     round = whole(args[at + 4], 'round', 0, AMOUNT_MAX), seats = whole(args[at + 5], 'seats', 0, 511)}
   message.content = concat({message.kind, args[at + 4], args[at + 5]}, ' ')
-  local state = Tables.read(key, 'device.' .. message.device)
+  local state = Tables.open(book, key)
   if message.seats >= lshift(1, state.places) then
     refuse('seat_out_of_range', state.name .. ' has seats 1 to ' .. int(state.places))
   end

@@ -1,7 +1,9 @@
 -- The link as one call sees it: totals read once, postings collected, everything written at the end.
 
-local audited = {} -- link key -> the journal head up to which this server's own memory vouches for it
-local links = {}   -- link key -> its parsed definition, as of the entry that last changed it
+-- What this server's own memory knows, all of it good only while `head` is the journal's head: every
+-- write goes through here and moves both, so a restart, a promotion or a foreign write shows at once.
+local audited = {} -- link key -> the head up to which an auditor, and every step since, vouches for it
+local links = {}   -- link key -> its definition, its numbers and its tables, as of its own `head`
 
 local Ledger = {}
 local PARTS = {'meter', 'reserve', 'overflow', 'pending'} -- accounts of a level
@@ -17,87 +19,82 @@ local function read_level(text)
   return level
 end
 
--- Read the definition from the link's hash; kept until its `config` number changes.
-local function read_definition(key, config)
-  local found = redis.call('HMGET', key, 'terms', 'levels', 'tables')
-  local link = {config = config, levels = {}, open_levels = {}, tables = found[3]}
-  link.terms = cjson.decode(found[1])
-  link.accounts, link.fields, link.hot = {}, {}, {}
-  for _, name in ipairs(GROWING) do link.accounts[#link.accounts + 1] = name end
-  for name in found[2]:gmatch('[^,]+') do
-    local level = read_level(redis.call('HGET', key, 'level.' .. name))
-    local stake = link.terms.stake_micros
-    level.share = stake * level.increment_ppm / 1000000
-    level.reserve_share = stake * level.reserve_ppm / 1000000
-    link.levels[#link.levels + 1] = level
-    link.levels[name] = level
-    if not level.closed then
-      link.open_levels[#link.open_levels + 1] = level
-      if level.maximum_micros then link.must_hit = level end
-    end
-    for _, part in ipairs(PARTS) do
-      link.accounts[#link.accounts + 1] = name .. '.' .. part
-      link.fields[#link.fields + 1] = name .. '.' .. part
-      if part ~= 'pending' then link.hot[#link.hot + 1] = name .. '.' .. part end
-    end
-    for _, part in ipairs(COUNTS) do link.fields[#link.fields + 1] = name .. '.' .. part end
-    link.hot[#link.hot + 1] = name .. '.in'
+-- Read a level, and work out what it takes of a wager and what its numbers are called.
+local function add_level(link, level)
+  local name, stake = level.name, link.terms.stake_micros
+  level.share = stake * level.increment_ppm / 1000000
+  level.reserve_share = stake * level.reserve_ppm / 1000000
+  level.names = {}
+  link.levels[#link.levels + 1] = level
+  link.levels[name] = level
+  if not level.closed then
+    link.open_levels[#link.open_levels + 1] = level
+    if level.maximum_micros then link.must_hit = level end
   end
-  link.hot[#link.hot + 1] = 'cycle'
-  for _, name in ipairs({'cycle', 'opening', 'awards', 'proposals'}) do
-    link.fields[#link.fields + 1] = name
+  for _, part in ipairs(PARTS) do
+    level.names[part] = name .. '.' .. part
+    link.accounts[#link.accounts + 1] = name .. '.' .. part
+    link.fields[#link.fields + 1] = name .. '.' .. part
   end
-  return link
+  for _, part in ipairs(COUNTS) do
+    level.names[part] = name .. '.' .. part
+    link.fields[#link.fields + 1] = name .. '.' .. part
+  end
 end
 
-local function definition(key, config)
-  local link = links[key]
-  if not link or link.config ~= config then
-    link = read_definition(key, config)
-    links[key] = link
+local function read_link(key, head)
+  local found = redis.call('HMGET', key, 'terms', 'levels', 'tables', 'time')
+  local link = {head = head, time = tonumber(found[4]), terms = cjson.decode(found[1]), levels = {},
+    open_levels = {}, table_names = found[3], accounts = {}, tables = {}, values = {},
+    fields = {'cycle', 'opening', 'awards', 'proposals'}}
+  for i, name in ipairs(GROWING) do link.accounts[i] = name end
+  for name in found[2]:gmatch('[^,]+') do
+    add_level(link, read_level(redis.call('HGET', key, 'level.' .. name)))
   end
+  local numbers = redis.call('HMGET', key, unpack(link.fields))
+  for i, name in ipairs(link.fields) do link.values[name] = tonumber(numbers[i] or '0') end
+  link.overlay = {__index = link.values}
   return link
 end
 
 -- Open the books of a link for one call, refusing one that has not been audited on this server.
--- `fields` is nil (head and definition only), 'hot' (what a lock needs) or 'fields' (everything).
-function Ledger.begin(keys, fields)
+-- What a call changes lies over what is known, so that a refusal leaves no trace.
+function Ledger.begin(keys)
   local key = keys[1]
-  local head = redis.call('HMGET', key, 'head', 'time', 'config')
-  if not head[1] then
+  local head = tonumber(redis.call('HGET', key, 'head') or nil)
+  if not head then
     refuse('unknown_link', 'there is no such link on this server')
-  end
-  local book = {
-    key = key, journal = keys[2], head = tonumber(head[1]), time = tonumber(head[2]),
-    link = definition(key, head[3]), values = {}, posted = {},
-    sets = {}, deletes = {}, lines = {}, in_force = {}, firsts = {}, changed = {},
-  }
-  if audited[key] ~= book.head then
+  elseif audited[key] ~= head then
     refuse('not_audited', 'the link is closed until its journal has been audited on this server')
   end
-  if fields then
-    local names = book.link[fields]
-    local found = redis.call('HMGET', key, unpack(names))
-    for i, name in ipairs(names) do book.values[name] = tonumber(found[i] or '0') end
+  local link = links[key]
+  if not link or link.head ~= head then
+    link = read_link(key, head)
+    links[key] = link
   end
   local now = redis.call('TIME')
-  book.time = max(book.time, now[1] * 1000 + floor(now[2] / 1000))
-  return book
+  return {
+    key = key, journal = keys[2], awards_key = keys[5], head = head, link = link,
+    time = max(link.time, now[1] * 1000 + floor(now[2] / 1000)),
+    values = setmetatable({}, link.overlay), posted = {}, sets = {}, deletes = {}, lines = {},
+    in_force = {}, firsts = {}, changed = {},
+  }
 end
 
 -- Post an amount to an account; what all postings of an entry sum to is checked when it is written.
 function Ledger.post(book, account, amount)
   if amount == 0 then return end
   book.posted[account] = (book.posted[account] or 0) + amount
-  if book.values[account] then
-    Ledger.set(book, account, book.values[account] + amount)
+  local value = book.values[account]
+  if value then
+    value = value + amount
+    book.values[account], book.sets[account] = value, value
   end
 end
 
 -- Set a number of the link's hash that a call has read.
 function Ledger.set(book, name, value)
-  book.values[name] = value
-  book.sets[name] = int(value)
+  book.values[name], book.sets[name] = value, value
 end
 
 -- Move a running count, which must stay exact as the accounts do.
@@ -113,8 +110,10 @@ end
 -- Give the postings as JSON, checked: they sum to zero, and no level's account leaves its bounds.
 function Ledger.postings(book)
   local parts, sum = {}, 0
-  for _, account in ipairs(book.link.accounts) do
-    local amount = book.posted[account]
+  local accounts, posted = book.link.accounts, book.posted
+  for i = 1, #accounts do
+    local account = accounts[i]
+    local amount = posted[account]
     if amount and amount ~= 0 then
       parts[#parts + 1] = '"' .. account .. '":' .. int(amount)
       sum = sum + amount
@@ -143,9 +142,15 @@ end
 -- Write everything: numbers, growing accounts, and last of all the journal's lines.
 function Ledger.write(book)
   local sets = {'head', int(book.head), 'time', int(book.time)}
-  for name, text in pairs(book.sets) do
+  local link = book.link
+  for name, value in pairs(book.sets) do
     sets[#sets + 1] = name
-    sets[#sets + 1] = text
+    if type(value) == 'number' then
+      sets[#sets + 1] = int(value)
+      link.values[name] = value
+    else
+      sets[#sets + 1] = value
+    end
   end
   if #book.deletes > 0 then redis.call('HDEL', book.key, unpack(book.deletes)) end
   redis.call('HSET', book.key, unpack(sets))
@@ -158,4 +163,6 @@ function Ledger.write(book)
     redis.call('XADD', book.journal, int(first + i) .. '-0', 'e', line)
   end
   audited[book.key] = book.head
+  link.head, link.time = book.head, book.time
+  if book.sets.config or book.read_anew then links[book.key] = nil end
 end

@@ -10,10 +10,10 @@ end
 
 -- Put money onto the meter; what would take it over its limit waits in overflow.
 function Levels.fill(book, level, amount)
-  local meter = level.name .. '.meter'
+  local meter = level.names.meter
   local fits = max(0, min(amount, limit_of(book, level) - book.values[meter]))
   Ledger.post(book, meter, fits)
-  Ledger.post(book, level.name .. '.overflow', amount - fits)
+  Ledger.post(book, level.names.overflow, amount - fits)
 end
 
 -- Contribute the shares of `wagers` wagers; returns what all levels took together.
@@ -26,8 +26,8 @@ function Levels.contribute(book, wagers)
         ' micro-dollars of one lock, above its bound of ' .. int(level.contribution_max_micros))
     end
     Levels.fill(book, level, amount)
-    Ledger.count(book, level.name .. '.in', amount)
-    Ledger.post(book, level.name .. '.reserve', wagers * level.reserve_share)
+    Ledger.count(book, level.names['in'], amount)
+    Ledger.post(book, level.names.reserve, wagers * level.reserve_share)
     taken = taken + amount + wagers * level.reserve_share
   end
   return taken

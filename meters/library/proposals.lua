@@ -19,7 +19,7 @@ end
 
 local function all_closed(book, keys, why)
   local count = 0
-  for _ in book.link.tables:gmatch('[^,]+') do count = count + 1 end
+  for _ in book.link.table_names:gmatch('[^,]+') do count = count + 1 end
   if #keys - 7 ~= count then refuse('bad_call', 'name every table of the link') end
   for i = 8, #keys do
     local state = Tables.read(keys[i])
@@ -127,7 +127,7 @@ function CARRY_OUT.table(book, keys, body)
     end
     book.tables_changed = {{key, 'def', encode(def), 'places', int(def.seats), 'decks', int(def.decks)}}
   else
-    book.sets['tables'] = book.link.tables .. ',' .. def.name
+    book.sets['tables'] = book.link.table_names .. ',' .. def.name
     book.sets['config'] = int(book.head + 1)
     book.tables_changed = {Tables.new(key, def, 'closed')}
   end
@@ -185,7 +185,7 @@ end
 
 -- pay: award, above the amount that one person may pay.
 function CARRY_OUT.pay(book, keys, body)
-  local award = Awards.payable(book, keys[5], body.award)
+  local award = Awards.payable(book, body.award)
   Awards.pay(book, award, '{"result":"paid","award":' .. int(award.award) .. ',"amount":' ..
     int(award.amount) .. ',"entry":' .. int(book.head + 1) .. '}')
   return ',"paid":[' .. int(award.award) .. ']'
@@ -193,7 +193,7 @@ end
 
 -- void_award: award. Reversed as a correction would.
 function CARRY_OUT.void_award(book, keys, body)
-  local award = Awards.payable(book, keys[5], body.award)
+  local award = Awards.payable(book, body.award)
   local shown = Awards.reverse(book, award, '{"result":"voided","award":' .. int(award.award) ..
     ',"amount":' .. int(award.amount) .. ',"entry":' .. int(book.head + 1) .. '}')
   return ',"reversed":[' .. shown .. ']'
@@ -213,7 +213,6 @@ function CARRY_OUT.hand_award(book, keys, body)
     refuse('round_not_over', 'a hand award is for a round that is over')
   end
   if pay.level then level_of(book, pay.level) end
-  Awards.load(book, keys[5])
   local award = Awards.win(book, {table = body.table, round = body.round, seat = body.seat,
     line = body.line, hand = true})
   award.over = true
@@ -232,7 +231,7 @@ end
 function Verbs.propose(keys, args)
   local number = whole(args[1], 'number', 1, AMOUNT_MAX)
   local by, what, reason, body = args[2], args[3], args[4], args[5]
-  local book = Ledger.begin(keys, 'fields')
+  local book = Ledger.begin(keys)
   local last = book.values['proposals']
   local kept = redis.call('HGET', keys[3], int(number))
   if number <= last then
@@ -284,7 +283,7 @@ end
 -- unknown_proposal, proposal_settled, and those of what is carried out.
 function Verbs.approve(keys, args)
   local number, by = whole(args[1], 'number', 1, AMOUNT_MAX), args[2]
-  local book = Ledger.begin(keys, 'fields')
+  local book = Ledger.begin(keys)
   local proposal, answer = open_proposal(keys, number, by, 'approved')
   if not proposal then return answer end
   if proposal.by == by or by == '' then
@@ -298,6 +297,7 @@ function Verbs.approve(keys, args)
     part, '}'})
   for _, fields in ipairs(book.tables_changed or {}) do redis.call('HSET', unpack(fields)) end
   for _, cycle in ipairs(book.secrets_gone or {}) do redis.call('HDEL', keys[7], cycle) end
+  book.read_anew = true -- definitions may have changed
   settle(keys, proposal, by, 'approved', answer)
   Awards.write(book, keys[6])
   Ledger.write(book)

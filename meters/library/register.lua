@@ -10,7 +10,7 @@ local function registered(verb)
     if type(answer) == 'table' and answer.refusal then
       return {err = 'REFUSED ' .. encode(answer.refusal)}
     end
-    audited[keys[1]] = nil -- something failed in the middle: closed until it has been audited
+    audited[keys[1]], links[keys[1]] = nil, nil -- it failed in the middle: closed until it is audited
     return {err = 'DEFECT ' .. tostring(type(answer) == 'table' and answer.err or answer)}
   end
 end

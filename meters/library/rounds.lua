@@ -14,8 +14,8 @@ end
 function Verbs.lock(keys, args)
   local round, saw, kind = tonumber(args[1]), tonumber(args[3]), args[4]
   local content = args[3] .. ' ' .. kind
-  local book = Ledger.begin(keys, 'hot')
-  local state, answer = Tables.step(keys, 'lock', round, content)
+  local book = Ledger.begin(keys)
+  local state, answer = Tables.step(book, keys[3], 'lock', round, content)
   if not state then return answer end
   if saw ~= state.seats then
     refuse('seats_mismatch', 'the dealer saw wagers at seats ' .. Seats.list(saw) ..
@@ -118,13 +118,12 @@ end
 function Verbs.deal(keys, args)
   local round, player, banker = tonumber(args[1]), args[3], args[4]
   local content = player .. banker
-  local book = Ledger.begin(keys, 'fields')
-  local state, answer = Tables.step(keys, 'deal', round, content)
+  local book = Ledger.begin(keys)
+  local state, answer = Tables.step(book, keys[3], 'deal', round, content)
   if not state then return answer end
   check_hands(player, banker)
   Tables.set(state, 'counts', Cards.take(state.counts, player .. banker, state.decks, 1))
   local lines = lines_of(book, state, args, 5)
-  Awards.load(book, keys[5])
   local body, listed = decide(book, state, lines)
   Tables.set(state, 'cards', player .. banker)
   Tables.set(state, 'first', player .. banker)
@@ -145,7 +144,7 @@ local function reverse_all(book, state, answer)
   local shown, numbers = {}, {}
   for number in state.awards:gmatch('%d+') do numbers[#numbers + 1] = tonumber(number) end
   for i = #numbers, 1, -1 do
-    shown[#shown + 1] = Awards.reverse(book, book.pending[numbers[i]], answer)
+    shown[#shown + 1] = Awards.reverse(book, Awards.pending(book)[numbers[i]], answer)
   end
   if #shown == 0 then return '' end
   return ',"reversed":[' .. concat(shown, ',') .. ']'
@@ -157,8 +156,8 @@ end
 function Verbs.correct(keys, args)
   local round, number, player, banker = tonumber(args[1]), tonumber(args[3]), args[4], args[5]
   local content = args[3] .. player .. banker
-  local book = Ledger.begin(keys, 'fields')
-  local state, answer = Tables.step(keys, 'correct', round, content)
+  local book = Ledger.begin(keys)
+  local state, answer = Tables.step(book, keys[3], 'correct', round, content)
   if not state then return answer end
   if number ~= state.corrections + 1 then
     refuse('correction_number', 'the next correction of this round is number ' ..
@@ -168,7 +167,6 @@ function Verbs.correct(keys, args)
   local seen = Cards.take(state.counts, state.cards, state.decks, -1)
   Tables.set(state, 'counts', Cards.take(seen, player .. banker, state.decks, 1))
   local lines = lines_of(book, state, args, 6)
-  Awards.load(book, keys[5])
   local reversed = reverse_all(book, state, '{"result":"reversed"}')
   local body, listed = decide(book, state, lines)
   Tables.set(state, 'cards', player .. banker)
@@ -192,14 +190,14 @@ end
 local function pay_tray(book, state)
   local paid = {}
   for number in state.awards:gmatch('%d+') do
-    local award = book.pending[tonumber(number)]
+    local award = Awards.pending(book)[tonumber(number)]
     if award.kind == 'fixed' and award.amount <= book.link.terms.hand_pay_above_micros then
       paid[#paid + 1] = number
       Awards.pay(book, award, '{"result":"paid","award":' .. number .. ',"amount":' ..
         int(award.amount) .. ',"entry":' .. int(book.head + 1) .. '}')
     else
       award.over = true
-      book.touched[award.award] = award
+      Awards.touch(book, award)
     end
   end
   if #paid == 0 then return '' end
@@ -244,8 +242,8 @@ end
 -- Refusals: decide_again, not_a_bettor, card_not_in_shoe, and those of a step.
 Verbs['end'] = function(keys, args)
   local round, more = tonumber(args[1]), args[3]
-  local book = Ledger.begin(keys, 'fields')
-  local state, answer = Tables.step(keys, 'end', round, more)
+  local book = Ledger.begin(keys)
+  local state, answer = Tables.step(book, keys[3], 'end', round, more)
   if not state then return answer end
   if #more > 4 or #more % 2 == 1 then
     refuse('bad_card', 'a round has at most two third cards')
@@ -253,7 +251,6 @@ Verbs['end'] = function(keys, args)
   Tables.set(state, 'counts', Cards.take(state.counts, more, state.decks, 1))
   local must_hit, won = book.link.must_hit, ''
   if must_hit then check_decided(keys, state, book.values['cycle'], args[4], args[5]) end
-  Awards.load(book, keys[5])
   local paid = pay_tray(book, state)
   local cycle = book.values['cycle']
   if must_hit and args[6] then
@@ -280,14 +277,13 @@ end
 -- Close a round that does not count: void after the lock, cancel before it.
 local function abandon(verb, keys, args)
   local round, reason = tonumber(args[1]), args[3]
-  local book = Ledger.begin(keys, 'fields')
-  local state, answer = Tables.step(keys, verb, round, reason)
+  local book = Ledger.begin(keys)
+  local state, answer = Tables.step(book, keys[3], verb, round, reason)
   if not state then return answer end
   local body = {place(state, args[2]), ',"reason":', quoted(reason)}
   if verb == 'void' then
     local stakes = Seats.count(state.locked) * book.link.terms.stake_micros
-    Awards.load(book, keys[5])
-    body[#body + 1] = reverse_all(book, state, '{"result":"reversed"}')
+      body[#body + 1] = reverse_all(book, state, '{"result":"reversed"}')
     Ledger.post(book, 'house', -stakes)
     Ledger.post(book, 'players', stakes)
   end
@@ -321,8 +317,11 @@ end
 function Verbs.shoe(keys, args)
   local number = whole(args[1], 'shoe', 1, AMOUNT_MAX)
   local book = Ledger.begin(keys)
-  local state = Tables.read(keys[3], 'shoe.answer')
-  if number == state.shoe and state.memo then return state.memo end
+  local state = Tables.open(book, keys[3])
+  if number == state.shoe then
+    local answer = redis.call('HGET', keys[3], 'shoe.answer')
+    if answer then return answer end
+  end
   if number ~= state.shoe + 1 then
     refuse('shoe_number', 'the next shoe is number ' .. int(state.shoe + 1), {next = state.shoe + 1})
   elseif state.status ~= 'open' then

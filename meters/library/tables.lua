@@ -21,21 +21,32 @@ local TEXTS = {'status', 'phase', 'kind', 'cards', 'first', 'awards', 'counts', 
 local FIELDS = {}
 for i = 1, #NUMBERS do FIELDS[#FIELDS + 1] = NUMBERS[i] end
 for i = 1, #TEXTS do FIELDS[#FIELDS + 1] = TEXTS[i] end
-local MEMO = #FIELDS + 1
 
--- Read a table's state, and one kept answer beside it.
-function Tables.read(key, memo)
-  FIELDS[MEMO] = memo or 'round'
+local KEPT = {} -- the fields that make up the state; others are answers kept for repeats
+for i = 1, #FIELDS do KEPT[FIELDS[i]] = true end
+
+-- Read a table's state from its hash.
+function Tables.read(key)
   local found = redis.call('HMGET', key, unpack(FIELDS))
-  FIELDS[MEMO] = nil
-  if not found[3] then
-    refuse('unknown_table', key:match(':table:(.*)$') .. ' is not a table of this link')
+  local name = key:match(':table:(.*)$')
+  if not found[1] then
+    refuse('unknown_table', tostring(name) .. ' is not a table of this link')
   end
-  local state = {key = key, name = key:match(':table:(.*)$'), memo = found[MEMO], sets = {}}
-  for i, name in ipairs(FIELDS) do
-    state[name] = i <= #NUMBERS and tonumber(found[i]) or found[i]
-  end
+  local state = {key = key, name = name}
+  for i = 1, #NUMBERS do state[FIELDS[i]] = tonumber(found[i]) end
+  for i = #NUMBERS + 1, #FIELDS do state[FIELDS[i]] = found[i] end
   return state
+end
+
+-- Give a table as a call may change it: changes lie over what is known until they are written.
+function Tables.open(book, key)
+  local known = book.link.tables[key]
+  if not known then
+    known = Tables.read(key)
+    known.overlay = {__index = known}
+    book.link.tables[key] = known
+  end
+  return setmetatable({known = known, sets = {}}, known.overlay)
 end
 
 -- The fields of a new table, as arguments of HSET.
@@ -43,7 +54,7 @@ function Tables.new(key, def, status)
   local fields = {key, 'def', encode(def)}
   local values = {places = int(def.seats), decks = int(def.decks), round = '1', status = status,
     phase = 'open', counts = Cards.NONE}
-  for i = 1, MEMO - 1 do
+  for i = 1, #FIELDS do
     fields[#fields + 1] = FIELDS[i]
     fields[#fields + 1] = values[FIELDS[i]] or (i <= #NUMBERS and '0' or '')
   end
@@ -60,15 +71,15 @@ function Tables.dump(key)
 end
 
 function Tables.set(state, name, value)
-  state[name] = value
-  state.sets[name] = type(value) == 'number' and int(value) or value
+  state[name], state.sets[name] = value, value
 end
 
 function Tables.write(state)
   local sets = {}
-  for name, text in pairs(state.sets) do
+  for name, value in pairs(state.sets) do
     sets[#sets + 1] = name
-    sets[#sets + 1] = text
+    sets[#sets + 1] = type(value) == 'number' and int(value) or value
+    if KEPT[name] then state.known[name] = value end
   end
   redis.call('HSET', state.key, unpack(sets))
   if state.forget then redis.call('HDEL', state.key, unpack(state.forget)) end
@@ -78,27 +89,35 @@ local function memo_name(verb, round)
   return verb .. '.' .. int(round % 2)
 end
 
+local function wrong_round(state, round, code, what)
+  refuse(code, 'round ' .. int(round) .. what .. int(state.round),
+    {round = state.round, phase = state.phase})
+end
+
 -- Begin a step of a round: `content` is what makes a repeat the same call. Returns the table's
 -- state, or nil and the first answer where this is a repeat.
-function Tables.step(keys, verb, round, content)
-  local state = Tables.read(keys[3], memo_name(verb, round))
+function Tables.step(book, key, verb, round, content)
+  local state = Tables.open(book, key)
   if round < state.round - 1 then
-    refuse('stale_round', 'round ' .. int(round) .. ' is over: the table is at round ' ..
-      int(state.round), {round = state.round, phase = state.phase})
+    wrong_round(state, round, 'stale_round', ' is over: the table is at round ')
   elseif round > state.round then
-    refuse('round_ahead', 'round ' .. int(round) .. ' has not begun: the table is at round ' ..
-      int(state.round), {round = state.round, phase = state.phase})
+    wrong_round(state, round, 'round_ahead', ' has not begun: the table is at round ')
   end
-  local first, answer = (state.memo or ''):match('^([^\n]*)\n(.*)$')
-  if first == content then return nil, answer end
-  if round < state.round then
-    refuse('stale_round', 'round ' .. int(round) .. ' is over: the table is at round ' ..
-      int(state.round), {round = state.round, phase = state.phase})
-  elseif first and verb ~= 'correct' then
-    refuse('conflict', verb .. ' of round ' .. int(round) .. ' was done before with other content')
-  elseif state.status ~= 'open' then
+  local legal = round == state.round and NEXT[verb][state.phase]
+  -- A step that is legal has not been done in this round; a correction may be done again.
+  if not legal or verb == 'correct' then
+    local memo = redis.call('HGET', key, memo_name(verb, round))
+    local first, answer = (memo or ''):match('^([^\n]*)\n(.*)$')
+    if first == content then return nil, answer end
+    if round < state.round then
+      wrong_round(state, round, 'stale_round', ' is over: the table is at round ')
+    elseif first and verb ~= 'correct' then
+      refuse('conflict', verb .. ' of round ' .. int(round) .. ' was done before with other content')
+    end
+  end
+  if state.status ~= 'open' then
     refuse('table_closed', state.name .. ' is closed')
-  elseif not NEXT[verb][state.phase] then
+  elseif not legal then
     refuse('wrong_phase', 'round ' .. int(round) .. ' is ' .. state.phase .. ': it cannot take ' ..
       verb, {round = state.round, phase = state.phase})
   end
@@ -127,24 +146,29 @@ function Tables.keep(state, verb, round, content, answer)
   state.sets[memo_name(verb, round)] = content .. '\n' .. answer
 end
 
+local function lamp(state, seat)
+  local bets = state.phase == 'open' and Seats.has(state.seats, seat)
+  if Seats.has(state.winners, seat) and not bets then return 'W' end
+  if state.phase ~= 'open' and Seats.has(state.locked, seat) then return 'K' end
+  if Seats.has(state.late, seat) then return 'L' end
+  return bets and 'A' or '-'
+end
+
 -- What each seat's bet sensor shows: - off, A accepted, K locked, L late, W winner.
+-- Few patterns ever occur, so their texts are kept, up to a bound.
+local patterns, pattern_count = {}, 0
 function Tables.lamps(state)
-  local lamps = {}
-  for seat = 1, state.places do
-    local bets = state.phase == 'open' and Seats.has(state.seats, seat)
-    if Seats.has(state.winners, seat) and not bets then
-      lamps[seat] = 'W'
-    elseif state.phase ~= 'open' and Seats.has(state.locked, seat) then
-      lamps[seat] = 'K'
-    elseif Seats.has(state.late, seat) then
-      lamps[seat] = 'L'
-    elseif bets then
-      lamps[seat] = 'A'
-    else
-      lamps[seat] = '-'
-    end
+  local bets = state.phase == 'open' and state.seats or state.locked + 512
+  local pattern = ((bets * 512 + state.winners) * 512 + state.late) * 10 + state.places
+  local known = patterns[pattern]
+  if not known then
+    local lamps = {}
+    for seat = 1, state.places do lamps[seat] = lamp(state, seat) end
+    known = concat(lamps)
+    if pattern_count >= 4096 then patterns, pattern_count = {}, 0 end
+    patterns[pattern], pattern_count = known, pattern_count + 1
   end
-  return concat(lamps)
+  return known
 end
 
 -- How an answer tells a device or a screen where the table stands.

@@ -45,7 +45,7 @@ function Verbs.open(keys, args)
     'terms', encode(def.terms), 'levels', concat(names, ','), 'tables', concat(tables, ','), unpack(sets))
   for i, at in ipairs(def.tables) do redis.call('HSET', unpack(Tables.new(keys[7 + i], at, 'open'))) end
   audited[key], links[key] = 0, nil
-  local book = Ledger.begin(keys, 'fields')
+  local book = Ledger.begin(keys)
   for _, name in ipairs(book.link.fields) do Ledger.set(book, name, 0) end
   for _, level in ipairs(book.link.levels) do
     Ledger.post(book, level.name .. '.meter', level.seed_micros)
@@ -69,7 +69,7 @@ end
 -- Open or close a table's door. The round stays; wagers that were not locked are forgotten.
 local function door(keys, args, verb, status)
   local book = Ledger.begin(keys)
-  local state = Tables.read(keys[8])
+  local state = Tables.open(book, keys[8])
   if state.status == status then return '{"result":"' .. status .. '",' .. Tables.standing(state) .. '}' end
   if state.phase ~= 'open' then
     refuse('wrong_phase', 'the round is ' .. state.phase .. ': end or void it first',
@@ -101,10 +101,10 @@ function Verbs.open_table(keys, args) return door(keys, args, 'open_table', 'ope
 -- Refusals: unknown_award, round_not_over, second_person_needed.
 function Verbs.pay(keys, args)
   local number = whole(args[1], 'award', 1, AMOUNT_MAX)
-  local book = Ledger.begin(keys, 'fields')
+  local book = Ledger.begin(keys)
   local kept = Awards.settled(keys[6], number)
   if kept then return kept end
-  local award = Awards.payable(book, keys[5], number)
+  local award = Awards.payable(book, number)
   if award.amount > book.link.terms.two_person_above_micros then
     refuse('second_person_needed', 'award ' .. int(number) .. ' is above what one person may pay: propose it',
       {amount = award.amount})
@@ -124,7 +124,7 @@ end
 function Verbs.receive(keys, args)
   local from, number = args[2], whole(args[3], 'transfer', 1, AMOUNT_MAX)
   local amount = whole(args[5], 'amount', 1, AMOUNT_MAX)
-  local book = Ledger.begin(keys, 'fields')
+  local book = Ledger.begin(keys)
   local field = 'received.' .. from
   local last = tonumber(redis.call('HGET', book.key, field) or '0')
   if number <= last then return '{"result":"duplicate"}' end
@@ -286,7 +286,8 @@ end
 -- cards that opened it; the sealed secret; the earlier rounds still open; for an automated table the
 -- shoe's number, its sealed secret, the cards that are gone, and the line of the lock. Read only.
 function Verbs.due(keys)
-  local state = Tables.read(keys[8], 'line')
+  local state = Tables.read(keys[8])
+  local line = redis.call('HGET', keys[8], 'line')
   local shoe = redis.call('HGET', keys[7], 'shoe:' .. state.name)
   local link = redis.call('HMGET', keys[1], 'cycle', 'opening', 'opening_cards')
   local open = redis.call('ZRANGEBYSCORE', keys[4], '-inf', '(' .. int(state.lock))
@@ -297,5 +298,5 @@ function Verbs.due(keys)
     ',"opening_cards":', quoted(link[3] or ''), ',"sealed":', quoted(sealed or ''),
     ',"earlier":', quoted(concat(open, ';')), ',"shoe":', int(state.shoe), ',"cards":',
     quoted(state.cards), ',"counts":', quoted(state.counts), ',"shoe_sealed":', quoted(shoe or ''),
-    ',"line":', quoted(state.memo or ''), '}'})
+    ',"line":', quoted(line or ''), '}'})
 end
