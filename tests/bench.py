@@ -9,6 +9,9 @@ import time
 from itertools import cycle, islice
 from pathlib import Path
 
+import bench_locks
+import bench_memory
+
 PROGRESSIVE = Path(sys.executable).with_name("progressive")
 SEATS = [1, 2, 3, 4, 5, 6, 7]
 HANDS = (
@@ -46,6 +49,8 @@ def main() -> None:
         rate = evaluated_per_second([{**hands, "wagers": wagers} for hands in HANDS])
         ratio = rate / EVALUATE_PER_SECOND
         print(f"evaluate, {name}: {rate:,.0f} rounds/s, {ratio:.1f} x the target")
+    bench_locks.main()
+    bench_memory.main()
 
 
 def evaluated_per_second(rounds: list[dict[str, object]]) -> float:

@@ -1,9 +1,11 @@
-"""Locks a second through the Python face, beside the bare commands of one lock on the same server."""
+"""Locks a second through the Python face, beside the bare commands of one lock."""
 
 import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 from floor import level, opened, small_link
@@ -17,12 +19,13 @@ from meters.server import EmbeddedServer
 TABLES = 400
 ROUNDS = 12
 PIPELINE = 100
+CONNECTIONS = 2  # so that the server works on one pipeline while the other is made
 SEATS = [1, 2, 3, 4, 5, 6, 7]
 LEVELS = (
     level("star", "50000.00", 90_000, reserve_ppm=20_000, limit="5000000.00"),
     level("spade", "450.00", 50_000),
     level("heart", "450.00", 50_000),
-    level("must_hit", "250.00", 20_000, maximum="1000.00"),
+    level("must_hit", "250.00", 20_000, maximum="1000000.00"),
 )
 
 
@@ -39,7 +42,12 @@ def _play(meters: Meters, lock_all: Callable[[list[str], int], None]) -> float:
             meters.report(
                 [
                     Message(
-                        table=name, device="hub", epoch=1, sequence=round_, round=round_, seats=SEATS
+                        table=name,
+                        device="hub",
+                        epoch=1,
+                        sequence=round_,
+                        round=round_,
+                        seats=SEATS,
                     )
                     for name in chunk
                 ]
@@ -53,13 +61,14 @@ def _play(meters: Meters, lock_all: Callable[[list[str], int], None]) -> float:
 
 
 def _pipelined(meters: Meters) -> Callable[[list[str], int], None]:
+    def lock_chunk(chunk: list[str], round_: int) -> None:
+        calls = [meters.calls.lock(name, round_, "ann", SEATS) for name in chunk]
+        if any(isinstance(answer, Refused) for answer in meters.run_many(calls)):
+            raise AssertionError("a lock was refused")
+
     def lock_all(names: list[str], round_: int) -> None:
-        for chunk in _chunks(names):
-            answers = meters.run_many(
-                [meters.calls.lock(name, round_, "ann", SEATS) for name in chunk]
-            )
-            if any(isinstance(answer, Refused) for answer in answers):
-                raise AssertionError("a lock was refused")
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            list(pool.map(lock_chunk, _chunks(names), repeat(round_)))
 
     return lock_all
 
@@ -84,13 +93,21 @@ def bare(server: EmbeddedServer, pipeline: int, locks: int) -> float:
         _command("HINCRBY", "{bare}:link", account, "1350000")
         for account in ("players", "house", "star", "spade", "heart")
     ) + _command("XADD", "{bare}:journal", "*", "e", line)
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(server.address.removeprefix("unix://").partition("?")[0])
-        began = time.perf_counter()
-        for _ in range(locks // pipeline):
-            connection.sendall(one * pipeline)
-            _read_replies(connection, pipeline)
-        return locks // pipeline * pipeline / (time.perf_counter() - began)
+    path = server.address.removeprefix("unix://").partition("?")[0]
+    count = CONNECTIONS if pipeline > 1 else 1
+    batches = locks // pipeline // count
+
+    def drive(_: int) -> None:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(path)
+            for _ in range(batches):
+                connection.sendall(one * pipeline)
+                _read_replies(connection, pipeline)
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(drive, range(count)))
+    return batches * pipeline * count / (time.perf_counter() - began)
 
 
 def _read_replies(connection: socket.socket, locks: int) -> None:

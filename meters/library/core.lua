@@ -28,8 +28,16 @@ local function int(number)
   return format('%d', number) -- a long: exact wherever a double is
 end
 
+-- Names of tables, people and lines come again and again: their JSON is kept, up to a bound.
+local quotes, quote_count = {}, 0
 local function quoted(text)
-  return cjson.encode(text)
+  local known = quotes[text]
+  if not known then
+    known = cjson.encode(text)
+    if quote_count >= 4096 then quotes, quote_count = {}, 0 end
+    quotes[text], quote_count = known, quote_count + 1
+  end
+  return known
 end
 
 -- Write a decoded JSON value again, with whole numbers exact (cjson would keep 14 digits).

@@ -45,7 +45,7 @@ end
 local function read_link(key, head)
   local found = redis.call('HMGET', key, 'terms', 'levels', 'tables', 'time')
   local link = {head = head, time = tonumber(found[4]), terms = cjson.decode(found[1]), levels = {},
-    open_levels = {}, table_names = found[3], accounts = {}, tables = {}, values = {},
+    open_levels = {}, table_names = found[3], accounts = {}, tables = {}, values = {}, plans = {},
     fields = {'cycle', 'opening', 'awards', 'proposals'}}
   for i, name in ipairs(GROWING) do link.accounts[i] = name end
   for name in found[2]:gmatch('[^,]+') do

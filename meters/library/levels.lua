@@ -16,8 +16,9 @@ function Levels.fill(book, level, amount)
   Ledger.post(book, level.names.overflow, amount - fits)
 end
 
--- Contribute the shares of `wagers` wagers; returns what all levels took together.
-function Levels.contribute(book, wagers)
+-- Take the wagers in: each level its share and its reserve, the house the rest.
+local function contribute(book, wagers)
+  local stakes = wagers * book.link.terms.stake_micros
   local taken = 0
   for _, level in ipairs(book.link.open_levels) do
     local amount = wagers * level.share
@@ -30,7 +31,53 @@ function Levels.contribute(book, wagers)
     Ledger.post(book, level.names.reserve, wagers * level.reserve_share)
     taken = taken + amount + wagers * level.reserve_share
   end
-  return taken
+  Ledger.post(book, 'players', -stakes)
+  Ledger.post(book, 'house', stakes - taken)
+end
+
+-- Where no limit is in the way, a lock of so many wagers always posts the same: it is worked out by
+-- the rule above once, and kept with the meters' highest values for which it holds.
+local function make_plan(book, wagers)
+  contribute(book, wagers)
+  local plan = {moves = {}, most = {}, players = book.posted.players, house = book.posted.house}
+  for name, after in pairs(book.sets) do
+    plan.moves[#plan.moves + 1] = {name, after - book.link.values[name]}
+    plan.most[#plan.most + 1] = {name, AMOUNT_MAX - after + book.link.values[name]}
+  end
+  for _, level in ipairs(book.link.open_levels) do
+    if book.posted[level.names.overflow] then return end
+    plan.most[#plan.most + 1] = {level.names.meter, limit_of(book, level) - wagers * level.share}
+  end
+  plan.text = Ledger.postings(book)
+  book.link.plans[wagers] = plan
+end
+
+local function fits(book, plan)
+  local values = book.link.values
+  for i = 1, #plan.most do
+    if values[plan.most[i][1]] > plan.most[i][2] then return false end
+  end
+  return true
+end
+
+-- Contribute the shares of a lock's wagers; returns the postings as JSON.
+function Levels.contribute(book, wagers)
+  local plan = book.link.plans[wagers]
+  if not plan then
+    make_plan(book, wagers)
+    return Ledger.postings(book)
+  elseif not fits(book, plan) then
+    contribute(book, wagers)
+    return Ledger.postings(book)
+  end
+  local values, sets = book.values, book.sets
+  for i = 1, #plan.moves do
+    local name = plan.moves[i][1]
+    local after = values[name] + plan.moves[i][2]
+    values[name], sets[name] = after, after
+  end
+  book.posted.players, book.posted.house = plan.players, plan.house
+  return plan.text
 end
 
 function Levels.whole_cents(amount)

@@ -25,10 +25,7 @@ function Verbs.lock(keys, args)
     refuse('no_wagers_in_a_free_round', 'a ' .. kind .. ' round is dealt with no wagers')
   end
   local wagers = Seats.count(saw)
-  local stakes = wagers * book.link.terms.stake_micros
-  local taken = Levels.contribute(book, wagers)
-  Ledger.post(book, 'players', -stakes)
-  Ledger.post(book, 'house', stakes - taken)
+  local postings = Levels.contribute(book, wagers)
   local body = {place(state, args[2]), ',"seats":', Seats.list(saw)}
   if kind ~= 'played' then body[#body + 1] = ',"kind":"' .. kind .. '"' end
   local must_hit = book.link.must_hit
@@ -37,13 +34,13 @@ function Verbs.lock(keys, args)
     Tables.set(state, 'value', book.values[must_hit.name .. '.meter'])
     body[#body + 1] = ',"cycle":' .. int(state.cycle) .. ',"value":' .. int(state.value)
   end
-  body[#body + 1] = Ledger.postings(book)
+  body[#body + 1] = postings
   local entry = Ledger.enter(book, 'lock', concat(body))
   if state.commit ~= '' then state.sets['line'] = book.lines[1] end -- the cards are drawn from it
   Tables.set(state, 'locked', saw)
   Tables.set(state, 'kind', kind)
   Tables.set(state, 'lock', entry)
-  Tables.set(state, 'winners', 0)
+  if state.winners ~= 0 then Tables.set(state, 'winners', 0) end
   Tables.advance(state, 'lock')
   answer = concat({'{"entry":', int(entry), ',', Tables.standing(state), ',"seats":',
     Seats.list(saw), ',"cycle":', int(state.cycle), ',"value":', int(state.value), '}'})
