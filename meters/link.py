@@ -8,6 +8,7 @@ import redis
 
 from meters.answers import Reported
 from meters.calls import Call, Calls, Message
+from meters.client import Client
 from meters.errors import Refused, from_refusal, from_reply
 from meters.state import State, read_state
 
@@ -20,8 +21,8 @@ _REFUSED = '{"refused":'
 class Meters:
     """A link on a server; every method of `calls` is run by `run` or `run_many`."""
 
-    def __init__(self, client: redis.Redis, link: str) -> None:
-        self.client = client
+    def __init__(self, client: Client, link: str) -> None:
+        self.client = cast("redis.Redis", client)  # a cluster's client takes the same calls
         self.link = link
         self.calls = Calls(link)
 

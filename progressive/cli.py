@@ -9,6 +9,7 @@ import click
 from progressive.commands.check import check
 from progressive.commands.demo import demo
 from progressive.commands.evaluate import evaluate
+from progressive.commands.meters import meters
 from progressive.commands.odds import odds
 from progressive.commands.rng import rng
 from progressive.commands.witness import witness
@@ -49,5 +50,5 @@ def main() -> None:
     """
 
 
-for command in (check, demo, evaluate, odds, rng, witness):
+for command in (check, demo, evaluate, meters, odds, rng, witness):
     main.add_command(command)
