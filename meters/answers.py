@@ -48,6 +48,14 @@ class Reported(Standing, frozen=True, kw_only=True):
     late: list[int] = []
 
 
+class CardRead(Standing, frozen=True, kw_only=True):
+    """The answer to a shoe reader's card."""
+
+    result: str  # applied, duplicate, gap, stale, ignored
+    expected: int | None = None
+    cards: list[str] = []
+
+
 class Door(Standing, frozen=True, kw_only=True):
     """The answer to opening or closing a table."""
 
@@ -126,6 +134,7 @@ class Due(msgspec.Struct, frozen=True, kw_only=True):
     earlier: str
     shoe: int
     cards: str
+    reader: list[str]
     counts: str
     shoe_sealed: str
     line: str

@@ -6,6 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from meters.answers import (
+    CardRead,
     Dealt,
     Door,
     Due,
@@ -58,6 +59,17 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = "state"  # or heartbeat
 
 
+class CardSaid(msgspec.Struct, frozen=True, kw_only=True):
+    """What a shoe reader says: the next card."""
+
+    table: str
+    device: str
+    epoch: int
+    sequence: int
+    round: int
+    card: str
+
+
 class Call(NamedTuple, Generic[A]):
     """A function of the library with its keys and arguments, and the type of its answer."""
 
@@ -71,6 +83,7 @@ _LOCKED = msgspec.json.Decoder(Locked)
 _DEALT = msgspec.json.Decoder(Dealt)
 _ENDED = msgspec.json.Decoder(Ended)
 _REPORTED = msgspec.json.Decoder(Reported)
+_CARD = msgspec.json.Decoder(CardRead)
 _DOOR = msgspec.json.Decoder(Door)
 _ENTERED = msgspec.json.Decoder(Entered)
 _SHOE = msgspec.json.Decoder(NewShoe)
@@ -116,6 +129,12 @@ class Calls:
         """Take a device's message."""
         called = (self.keys.link, self.keys.journal, self.keys.table(said.table))
         return Call("pm_message", called, _message_args(said), _REPORTED)
+
+    def card(self, said: CardSaid) -> Call[CardRead]:
+        """Take a card that a shoe reader saw."""
+        called = (self.keys.link, self.keys.journal, self.keys.table(said.table))
+        args = (said.device, said.epoch, said.sequence, said.round, said.card)
+        return Call("pm_card", called, args, _CARD)
 
     def messages(self, said: Sequence[Message]) -> Call[Reported]:
         """Take many devices' messages; the answers come as a list."""

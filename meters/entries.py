@@ -84,6 +84,17 @@ class Late(Seats, frozen=True, kw_only=True, tag="late"):
     """Wagers that came after the lock: never counted."""
 
 
+class Card(Entry, frozen=True, kw_only=True):
+    """A shoe reader saw a card of a locked or dealt round."""
+
+    table: str
+    round: int
+    device: str
+    epoch: int
+    sequence: int
+    card: str
+
+
 class Step(Entry, frozen=True, kw_only=True):
     """A step of a round."""
 
@@ -238,6 +249,7 @@ AnyEntry = (
     Open
     | Seats
     | Late
+    | Card
     | Lock
     | Deal
     | Correct

@@ -71,6 +71,7 @@ class Table(msgspec.Struct, forbid_unknown_fields=True):
     first: str = ""
     awards: str = ""
     counts: str = NO_CARDS
+    reader: str = ""  # cards that a shoe reader saw in this round
     commit: str = ""  # an automated shoe is committed to before it is dealt
 
 

@@ -14,7 +14,7 @@ from redis import Redis
 
 from meters import entries as e
 from meters import model
-from meters.calls import Call, Draw, Message
+from meters.calls import Call, CardSaid, Draw, Message
 from meters.errors import Refused
 from meters.functions import source
 from meters.model.devices import Devices
@@ -51,6 +51,7 @@ class Play(RuleBasedStateMachine):
         assert again == opening
         self.devices = Devices()
         self.sequences = {"T1": 0, "T2": 0, "T3": 0, "T9": 0}
+        self.readings = {"T1": 0, "T2": 0, "T3": 0}
         self.done: dict[tuple[str, int, str], tuple[Call[Any], Any]] = {}
         self.said: dict[str, tuple[Message, str]] = {}
         self.secrets = 2
@@ -148,6 +149,30 @@ class Play(RuleBasedStateMachine):
             event = msgspec.structs.replace(event, t=entries[0].t)
             self.state, expected_entry = model.apply(self.state, event)
             assert entries == [expected_entry]
+
+    @rule(table=ALL_TABLES, card=CARDS, off=RARELY)
+    def card(self, table: str, card: str, off: bool) -> None:
+        known = self.state.tables[table]
+        self.readings[table] += 1
+        said = CardSaid(
+            table=table,
+            device=f"shoe-{table}",
+            epoch=1,
+            sequence=self.readings[table],
+            round=known.round + off,
+            card=card,
+        )
+        head = self.state.numbers["head"]
+        answer = self.meters.run(self.meters.calls.card(said))
+        entries = list(self._entries(head + 1))
+        assert [answer.result == "applied"] * len(entries) == [True] * len(entries)
+        expected = known.phase != "open" and known.status == "open" and not off
+        assert len(entries) == (expected and len(known.reader) < 12)
+        for entry in entries:
+            self.state, again = model.apply(self.state, entry)
+            assert again == entry
+        assert "".join(answer.cards) == self.state.tables[table].reader
+        assert self.meters.run(self.meters.calls.card(said)).result == "duplicate"
 
     @rule(table=TABLES, wrong=RARELY, off=RARELY, kind=st.sampled_from(["played"] * 5 + ["free"]))
     def lock(self, table: str, wrong: bool, off: bool, kind: str) -> None:

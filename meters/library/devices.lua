@@ -100,6 +100,45 @@ function Verbs.message(keys, args)
   return answer
 end
 
+-- Take a card that a shoe reader saw: it belongs to a round that is locked or dealt.
+local function consume_card(book, state, message, card)
+  local result = 'ignored'
+  local playing = state.phase ~= 'open' and state.status == 'open'
+  if playing and message.round == state.round and #state.reader < 12 then
+    result = 'applied'
+    Tables.set(state, 'reader', state.reader .. card)
+    Ledger.enter(book, 'card', concat({',"table":', quoted(state.name), ',"round":',
+      int(message.round), ',"device":', quoted(message.device), ',"epoch":', int(message.epoch),
+      ',"sequence":', int(message.sequence), ',"card":', quoted(card)}))
+  end
+  local answer = concat({'{"result":"', result, '",', Tables.standing(state), ',"cards":',
+    Cards.list(state.reader), '}'})
+  state.sets['device.' .. message.device] = concat({int(message.epoch), ' ', int(message.sequence),
+    ' ', message.content, '\n', answer})
+  return answer
+end
+
+-- card: what a shoe reader saw. KEYS: link, journal, table.
+-- ARGV: device, epoch, sequence, round, card.
+-- Answer: result (applied, duplicate, gap, stale, ignored), round, phase, lamps, the round's cards.
+-- Refusals: bad_card, epoch_lower, sequence_reused, unknown_table.
+function Verbs.card(keys, args)
+  local message = {
+    device = args[1], epoch = whole(args[2], 'epoch', 1, AMOUNT_MAX),
+    sequence = whole(args[3], 'sequence', 1, AMOUNT_MAX),
+    round = whole(args[4], 'round', 0, AMOUNT_MAX)}
+  message.content = 'card ' .. args[4] .. ' ' .. args[5]
+  Cards.position(args[5])
+  local book = Ledger.begin(keys)
+  local state = Tables.open(book, keys[3])
+  local answer = out_of_order(state, message.device, message.epoch, message.sequence, message.content)
+  if answer then return answer end
+  answer = consume_card(book, state, message, args[5])
+  Tables.write(state)
+  if #book.lines > 0 then Ledger.write(book) end
+  return answer
+end
+
 -- messages: many devices' messages in one call, each on its own. KEYS: link, journal, then a table
 -- for each message. ARGV: six for each message, as above. Answer: one answer a message; one that is
 -- refused has {"refused": {code, message}} and does not hold up the others.

@@ -16,7 +16,7 @@ local function registered(verb)
 end
 
 local NAMES = {
-  'open', 'message', 'messages', 'lock', 'deal', 'correct', 'end', 'void', 'cancel', 'shoe',
+  'open', 'message', 'messages', 'card', 'lock', 'deal', 'correct', 'end', 'void', 'cancel', 'shoe',
   'close_table', 'open_table', 'pay', 'propose', 'approve', 'reject', 'receive', 'cleared',
   'balance', 'sealed', 'audited', 'is_audited', 'snapshot', 'due', 'record',
 }

@@ -17,7 +17,7 @@ local STEPS = {'lock', 'deal', 'correct', 'end', 'void', 'cancel'}
 -- The fields of a table that make up its state: numbers, and texts.
 local NUMBERS = {'places', 'decks', 'round', 'seats', 'late', 'locked', 'lock', 'cycle', 'value',
   'corrections', 'winners', 'prev_locked', 'shoe'}
-local TEXTS = {'status', 'phase', 'kind', 'cards', 'first', 'awards', 'counts', 'commit'}
+local TEXTS = {'status', 'phase', 'kind', 'cards', 'first', 'awards', 'counts', 'commit', 'reader'}
 local FIELDS = {}
 for i = 1, #NUMBERS do FIELDS[#FIELDS + 1] = NUMBERS[i] end
 for i = 1, #TEXTS do FIELDS[#FIELDS + 1] = TEXTS[i] end
@@ -138,7 +138,7 @@ function Tables.advance(state, verb)
   for _, name in ipairs({'seats', 'late', 'locked', 'lock', 'cycle', 'value', 'corrections'}) do
     Tables.set(state, name, 0)
   end
-  for _, name in ipairs({'kind', 'cards', 'first', 'awards'}) do Tables.set(state, name, '') end
+  for _, name in ipairs({'kind', 'cards', 'first', 'awards', 'reader'}) do Tables.set(state, name, '') end
 end
 
 -- Keep the answer of a step, for a repeat of it.

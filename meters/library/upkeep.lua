@@ -297,6 +297,6 @@ function Verbs.due(keys)
     ',"first":', quoted(state.first), ',"present":', link[1] or '0', ',"opening":', link[2] or '0',
     ',"opening_cards":', quoted(link[3] or ''), ',"sealed":', quoted(sealed or ''),
     ',"earlier":', quoted(concat(open, ';')), ',"shoe":', int(state.shoe), ',"cards":',
-    quoted(state.cards), ',"counts":', quoted(state.counts), ',"shoe_sealed":', quoted(shoe or ''),
+    quoted(state.cards), ',"reader":', Cards.list(state.reader), ',"counts":', quoted(state.counts), ',"shoe_sealed":', quoted(shoe or ''),
     ',"line":', quoted(line or ''), '}'})
 end

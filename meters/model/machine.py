@@ -101,6 +101,7 @@ _STEPS: dict[type[e.Entry], Callable[[Books, Any], dict[str, object]]] = {
     e.Open: _open,
     e.Seats: rounds.seats,
     e.Late: rounds.seats,
+    e.Card: rounds.card,
     e.Lock: rounds.lock,
     e.Deal: rounds.deal,
     e.Correct: rounds.correct,

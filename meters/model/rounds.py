@@ -51,7 +51,7 @@ def advance(table: Table, event: e.Step) -> None:
     table.prev_locked = table.locked
     table.seats = table.late = table.locked = table.lock = 0
     table.cycle = table.value = table.corrections = 0
-    table.kind = table.cards = table.first = table.awards = ""
+    table.kind = table.cards = table.first = table.awards = table.reader = ""
 
 
 def take_cards(table: Table, cards: list[str], by: int = 1) -> None:
@@ -210,6 +210,15 @@ def shoe(books: Books, event: e.Shoe) -> dict[str, object]:
     if table.commit and not event.secret:
         raise Refused("reveal_needed", event.table)
     table.shoe, table.counts, table.commit = event.shoe, NO_CARDS, event.commit
+    return {}
+
+
+def card(books: Books, event: e.Card) -> dict[str, object]:
+    """Take a card that a shoe reader saw."""
+    table = table_of(books, event.table)
+    if (event.round, table.status) != (table.round, "open") or table.phase == "open":
+        raise Refused("wrong_phase", table.phase)
+    table.reader += event.card
     return {}
 
 
