@@ -1,7 +1,7 @@
 """The site's own journal: users, devices, keys, site files and starts, which belong to no link."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -13,6 +13,14 @@ from meters.link import Meters
 
 SITE: Final = "site"  # no link may have this name
 _ENTERED = msgspec.json.Decoder(Entered)
+
+
+class Change(NamedTuple):
+    """A field of one of the site's records, and its new value; None removes it."""
+
+    record: str
+    field: str
+    value: str | None
 
 
 class SiteJournal:
@@ -27,18 +35,35 @@ class SiteJournal:
         """Give the number of the last entry."""
         return int(cast("str | None", self._meters.client.hget(self.keys[0], "head")) or 0)
 
-    def record(self, number: int, by: str, kind: str, body: Mapping[str, Any]) -> int:
-        """Write entry `number`, the next one; a repeat is answered as the first time."""
+    def record(
+        self,
+        number: int,
+        by: str,
+        kind: str,
+        body: Mapping[str, Any],
+        changes: Sequence[Change] = (),
+    ) -> int:
+        """Write entry `number`, the next one, with the records it changes, in one step."""
         text = msgspec.json.encode(body).decode()
-        call = Call("pm_record", self.keys, (number, by, kind, text), _ENTERED)
-        return self._meters.run(call).entry
+        hashes = sorted({change.record for change in changes})
+        keys = (*self.keys, *(self.key(name) for name in hashes))
+        args: list[str | int] = [number, by, kind, text]
+        for change in changes:
+            args += [hashes.index(change.record) + 1, change.field, change.value or ""]
+        return self._meters.run(Call("pm_record", keys, args, _ENTERED)).entry
 
-    def note(self, by: str, kind: str, body: Mapping[str, Any]) -> int:
+    def key(self, record: str) -> str:
+        """Name the key of one of the site's records, such as its users."""
+        return "{" + SITE + "}:" + record
+
+    def note(
+        self, by: str, kind: str, body: Mapping[str, Any], changes: Sequence[Change] = ()
+    ) -> int:
         """Write the next entry, whatever its number turns out to be."""
         number = self.head() + 1
         while True:
             try:
-                return self.record(number, by, kind, body)
+                return self.record(number, by, kind, body, changes)
             except Refused as refusal:
                 if refusal.code != "entry_number":
                     raise

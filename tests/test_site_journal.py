@@ -7,7 +7,7 @@ from redis import Redis
 
 from meters.errors import Refused
 from meters.functions import ensure_loaded, source
-from meters.site import SiteJournal
+from meters.site import Change, SiteJournal
 
 
 @pytest.fixture
@@ -57,3 +57,14 @@ def test_a_journal_that_lost_entries_stays_closed(journal: SiteJournal, client: 
     assert journal.audit() == ["the site journal ends at entry [2], its head says 3"]
     with pytest.raises(Refused, match="not_audited"):
         journal.note("boss", "start", {})
+
+
+def test_an_entry_and_the_records_it_changes_are_one_step(
+    journal: SiteJournal, client: Redis
+) -> None:
+    journal.note("boss", "user", {}, [Change("users", "ann", "{}"), Change("roles", "x", "1")])
+    assert client.hgetall(journal.key("users")) == {"ann": "{}"}
+    with pytest.raises(Refused, match="entry_number"):
+        journal.record(9, "boss", "user", {}, [Change("users", "bob", "{}")])
+    journal.note("boss", "user", {}, [Change("users", "ann", None)])
+    assert client.hgetall(journal.key("users")) == {}

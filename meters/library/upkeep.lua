@@ -256,8 +256,9 @@ function Verbs.is_audited(keys)
   return head and audited[keys[1]] == tonumber(head) and 1 or 0
 end
 
--- record: an entry of the site's own journal. KEYS: site, journal.
--- ARGV: number (one more than the last), by, kind, body (JSON object). Answer: entry.
+-- record: an entry of the site's own journal, and the records it changes. KEYS: site, journal, then
+-- the hashes that change. ARGV: number (one more than the last), by, kind, body (JSON object), then
+-- for each change: which of the hashes (1, 2, ...), field, value; no value deletes. Answer: entry.
 -- Refusals: entry_number (with the next), not_audited, bad_call.
 function Verbs.record(keys, args)
   local number = whole(args[1], 'number', 1, AMOUNT_MAX)
@@ -272,8 +273,17 @@ function Verbs.record(keys, args)
     refuse('entry_number', 'the next entry of the site journal is ' .. int(head + 1), {next = head + 1})
   end
   decode(args[4], 'body')
+  if #args % 3 ~= 1 then refuse('bad_call', 'a change is a hash, a field and a value') end
   local now = redis.call('TIME')
   local time = max(tonumber(found[2] or '0'), now[1] * 1000 + floor(now[2] / 1000))
+  for i = 5, #args, 3 do
+    local key = keys[2 + whole(args[i], 'hash', 1, #keys - 2)]
+    if args[i + 2] == '' then
+      redis.call('HDEL', key, args[i + 1])
+    else
+      redis.call('HSET', key, args[i + 1], args[i + 2])
+    end
+  end
   redis.call('HSET', keys[1], 'head', int(number), 'time', int(time), 'last', redis.sha1hex(content))
   redis.call('XADD', keys[2], int(number) .. '-0', 'e', concat({'{"n":', int(number), ',"t":', int(time),
     ',"k":', quoted(args[3]), ',"by":', quoted(args[2]), ',"body":', args[4], '}'}))

@@ -1,0 +1,1 @@
+"""The controller over HTTP: what sensors, dealers, supervisors and programs call."""
