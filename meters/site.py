@@ -28,6 +28,7 @@ class SiteJournal:
 
     def __init__(self, client: Client) -> None:
         self._meters = Meters(client, SITE)
+        self.client = self._meters.client
         tag = "{" + SITE + "}"
         self.keys = (f"{tag}:site", f"{tag}:journal")
 

@@ -1,4 +1,4 @@
-"""Signatures of devices: requests are signed with the device's own key, and so are their answers."""
+"""Signatures of devices: on requests with the device's own key, and on their answers."""
 
 import hashlib
 import hmac

@@ -19,7 +19,7 @@ KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
 KEY_ID_DIGITS: Final = 16
 
-_SEALED = re.compile(r"draw-seal/1:([0-9a-f]{16}):([0-9a-f]{24}):([0-9a-f]{128})")
+_SEALED = re.compile(r"draw-seal/1:([0-9a-f]{16}):([0-9a-f]{24}):((?:[0-9a-f]{2}){16,512})")
 
 
 class KeyUnknownError(VaultError):
@@ -61,18 +61,26 @@ class Vault:
 
     def seal(self, secret: DrawSecret, context: bytes, source: Source | None = None) -> str:
         """Encrypt a secret under the current key, for this context and no other."""
+        return self.seal_bytes(secret.pack(), context, source)
+
+    def seal_bytes(self, content: bytes, context: bytes, source: Source | None = None) -> str:
+        """Encrypt any few bytes under the current key, for this context and no other."""
         nonce = (source or process_drbg()).generate(NONCE_BYTES)
         bound = _associated(self.current, context)
-        sealed = AESGCM(self._keys[self.current]).encrypt(nonce, secret.pack(), bound)
+        sealed = AESGCM(self._keys[self.current]).encrypt(nonce, content, bound)
         return f"draw-seal/1:{self.current}:{nonce.hex()}:{sealed.hex()}"
 
     def open_(self, sealed: str, context: bytes) -> DrawSecret:
+        """Decrypt a draw's secret that was sealed for this context."""
+        return DrawSecret.unpack(self.open_bytes(sealed, context))
+
+    def open_bytes(self, sealed: str, context: bytes) -> bytes:
         """Decrypt what was sealed for this context."""
         name = sealed_under(sealed)
         self.require((name,))
         _, _, nonce, text = sealed.rsplit(":", 3)
         try:
-            packed = AESGCM(self._keys[name]).decrypt(
+            return AESGCM(self._keys[name]).decrypt(
                 bytes.fromhex(nonce), bytes.fromhex(text), _associated(name, context)
             )
         except InvalidTag:
@@ -81,7 +89,6 @@ class Vault:
                 "nothing is drawn with it. Keep the store and the key file as they are and "
                 "call a supervisor"
             ) from None
-        return DrawSecret.unpack(packed)
 
     def require(self, key_ids: Iterable[str]) -> None:
         """Refuse to go on without every one of these keys."""

@@ -1,0 +1,112 @@
+"""Users: their roles, their passwords (hashed), and the lock after too many wrong ones."""
+
+import re
+import secrets
+from collections.abc import Callable
+from typing import Final, cast
+
+import msgspec
+from argon2 import PasswordHasher
+from argon2.exceptions import VerificationError
+
+from meters.errors import Refused
+from meters.site import Change, SiteJournal
+from progressive.people.roles import Role
+
+NAME: Final = re.compile(r"[a-z][a-z0-9._-]{1,31}")
+PASSWORD_LENGTH_MIN: Final = 12
+FAILURES_MAX: Final = 5
+LOCKED_MS: Final = 15 * 60 * 1000
+RECORD: Final = "users"
+
+
+class User(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A user as stored; the password is an argon2id hash."""
+
+    user: str
+    roles: list[Role]
+    password_hash: str = msgspec.field(default="", name="hash")
+    active: bool = True
+    changed_ms: int = 0  # sessions from before are over
+
+    def __repr__(self) -> str:
+        return f"User({self.user!r}, {self.roles!r})"
+
+
+class Users:
+    """The site's users; every change is an entry of the site's journal."""
+
+    def __init__(self, journal: SiteJournal, now_ms: Callable[[], int]) -> None:
+        self._journal = journal
+        self._client = journal.client
+        self._now_ms = now_ms
+        self._hasher = PasswordHasher()
+
+    def find(self, name: str) -> User | None:
+        """Find a user by name."""
+        text = cast("str | None", self._client.hget(self._journal.key(RECORD), name))
+        return msgspec.json.decode(text, type=User) if text else None
+
+    def all(self) -> list[User]:
+        """List the users by name."""
+        found = cast("dict[str, str]", self._client.hgetall(self._journal.key(RECORD)))
+        return [msgspec.json.decode(found[name], type=User) for name in sorted(found)]
+
+    def put(self, name: str, roles: list[Role], by: str, *, password: str | None = None) -> str:
+        """Add a user or give one new roles and a new password, which is told once."""
+        if not NAME.fullmatch(name):
+            raise Refused(
+                "bad_user",
+                f"{name!r} is no user name: 2 to 32 lower-case letters, digits, dots and dashes",
+            )
+        told = password or secrets.token_urlsafe(15)
+        if len(told) < PASSWORD_LENGTH_MIN:
+            raise Refused(
+                "bad_password", f"a password has at least {PASSWORD_LENGTH_MIN} characters"
+            )
+        user = User(
+            user=name,
+            roles=sorted(set(roles)),
+            password_hash=self._hasher.hash(told),
+            changed_ms=self._now_ms(),
+        )
+        self._write(user, by, "user")
+        return told
+
+    def retire(self, name: str, by: str) -> None:
+        """Take a user's access away for good; the name stays taken."""
+        user = self.find(name)
+        if user is None:
+            raise Refused("unknown_user", f"there is no user {name}")
+        gone = msgspec.structs.replace(user, active=False, changed_ms=self._now_ms())
+        self._write(gone, by, "user_retired")
+
+    def _write(self, user: User, by: str, kind: str) -> None:
+        body = {"user": user.user, "roles": user.roles}  # never the hash
+        stored = msgspec.json.encode(user).decode()
+        self._journal.note(by, kind, body, [Change(RECORD, user.user, stored)])
+
+    def check(self, name: str, password: str) -> User:
+        """Prove a user by password; too many wrong ones lock the name for a while."""
+        failures = self._journal.key("failures")
+        count, _, since = (
+            cast("str | None", self._client.hget(failures, name)) or "0 0"
+        ).partition(" ")
+        locked = int(count) >= FAILURES_MAX and self._now_ms() - int(since or 0) < LOCKED_MS
+        user = self.find(name)
+        if locked:
+            raise Refused(
+                "locked_out", "too many wrong passwords: try again in a quarter of an hour"
+            )
+        if user is None or not user.active or not self._matches(user, password):
+            if user is not None:
+                self._client.hset(failures, name, f"{int(count) + 1} {self._now_ms()}")
+            raise Refused("wrong_password", "the name or the password is wrong")
+        self._client.hdel(failures, name)
+        return user
+
+    def _matches(self, user: User, password: str) -> bool:
+        try:
+            return self._hasher.verify(user.password_hash, password)
+        except VerificationError:
+            return False
