@@ -86,9 +86,7 @@ KINDS: Final[dict[str, Kind]] = {
     "epoch_lower": Kind(409, "The device has begun a later epoch", "Say hello with a higher one."),
     "link_exists": Kind(409, "The link was opened before", "Change it by a proposal."),
     # whether anything can be taken at all
-    "not_audited": Kind(
-        503, "The link is closed until it is audited", "Wait; wagers are not lost."
-    ),
+    "not_audited": Kind(503, "The link awaits its audit", "Wait; wagers are not lost."),
     "link_down": Kind(503, "The store does not answer", "Wait; wagers are not lost."),
     "not_kept": Kind(404, "That is not kept here", "Look in the sealed log."),
     "defect": Kind(500, "The controller failed", "Call a technician; the log has `request`."),

@@ -61,9 +61,7 @@ class Users:
             )
         told = password or secrets.token_urlsafe(15)
         if len(told) < PASSWORD_LENGTH_MIN:
-            raise Refused(
-                "bad_password", f"a password has at least {PASSWORD_LENGTH_MIN} characters"
-            )
+            raise Refused("bad_password", f"{PASSWORD_LENGTH_MIN} characters are the least")
         user = User(
             user=name,
             roles=sorted(set(roles)),
@@ -89,18 +87,14 @@ class Users:
     def check(self, name: str, password: str) -> User:
         """Prove a user by password; too many wrong ones lock the name for a while."""
         failures = self._journal.key("failures")
-        count, _, since = (
-            cast("str | None", self._client.hget(failures, name)) or "0 0"
-        ).partition(" ")
-        locked = int(count) >= FAILURES_MAX and self._now_ms() - int(since or 0) < LOCKED_MS
+        kept = cast("str | None", self._client.hget(failures, name)) or "0 0"
+        count, since = map(int, kept.split())
         user = self.find(name)
-        if locked:
-            raise Refused(
-                "locked_out", "too many wrong passwords: try again in a quarter of an hour"
-            )
+        if count >= FAILURES_MAX and self._now_ms() - since < LOCKED_MS:
+            raise Refused("locked_out", "too many wrong passwords: try again in 15 minutes")
         if user is None or not user.active or not self._matches(user, password):
             if user is not None:
-                self._client.hset(failures, name, f"{int(count) + 1} {self._now_ms()}")
+                self._client.hset(failures, name, f"{count + 1} {self._now_ms()}")
             raise Refused("wrong_password", "the name or the password is wrong")
         self._client.hdel(failures, name)
         return user

@@ -1,0 +1,169 @@
+"""The Flask application: routes from the table, and nothing else is let in."""
+
+import json
+import logging
+import re
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import redis
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from meters.errors import Refused
+from meters.server_error import ServerError
+from progressive.api import cage, dealing, entrance, openapi, reading, sensors
+from progressive.api.auth import SESSION_COOKIE, SIGNATURE_HEADER, Rates, Signed, authenticate
+from progressive.api.problems import MEDIA_TYPE, Problem, ProblemError, document, of_refusal
+from progressive.api.routes import Call, Query, Route
+from progressive.api.services import Services
+from progressive.api.signing import sign_answer
+from progressive.api.wire import WHOLE_MAX
+
+ROUTES: tuple[Route, ...] = (
+    *sensors.ROUTES,
+    *dealing.ROUTES,
+    *cage.ROUTES,
+    *reading.ROUTES,
+    *entrance.ROUTES,
+)
+log = logging.getLogger("progressive.api")
+_HTTP_CODES = {404: "not_found", 405: "wrong_method", 413: "too_large", 415: "wrong_type"}
+
+
+def create_app(services: Services) -> Flask:
+    """Make the application; only what the table lists is there at all."""
+    app = Flask("progressive", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = services.limits.body_bytes_max
+    rates = Rates()
+    for route in (*ROUTES, *openapi.routes(ROUTES)):
+        app.add_url_rule(
+            _flask_path(route.path),
+            route.name,
+            _view(route, services, rates),
+            methods=[route.method],
+            provide_automatic_options=False,
+        )
+    app.register_error_handler(HTTPException, _http_problem)
+    return app
+
+
+def _flask_path(path: str) -> str:
+    path = re.sub(r"\{(\w+):int\}", rf"<int(max={WHOLE_MAX}):\1>", path)
+    return path.replace("{", "<").replace("}", ">")
+
+
+def _view(route: Route, services: Services, rates: Rates) -> Callable[..., Response]:
+    decoder = msgspec.json.Decoder(route.body) if route.body else None
+
+    def view(**params: Any) -> Response:  # noqa: ANN401 - what the path holds
+        began = time.perf_counter()
+        number = secrets.token_hex(8)
+        signed = Signed()
+        call: Call | None = None
+        try:
+            signed = authenticate(request, route, services, rates)
+            params |= {query.name: _query(query) for query in route.query}
+            body = _body(decoder) if decoder else None
+            call = Call(services, signed.caller, params, body)
+            response = _answer(route, route.handler(call))
+        except (ProblemError, Refused) as problem:
+            response = _problem(_document(problem, number))
+        except (redis.RedisError, ServerError) as error:
+            log.warning("store", extra={"request": number, "error": type(error).__name__})
+            response = _problem(document("link_down", "the store does not answer", {}, number))
+        except HTTPException as error:
+            response = _http_problem(error, number)
+        except Exception:
+            log.exception("defect", extra={"request": number})
+            response = _problem(document("defect", "see the log", {}, number))
+        _finish(response, signed, call)
+        took_ms = round((time.perf_counter() - began) * 1000, 3)
+        facts = {"request": number, "route": route.name, "took_ms": took_ms}
+        log.info("request", extra=facts | _logged(signed, params, response))
+        return response
+
+    return view
+
+
+def _query(query: Query) -> int | str | None:
+    text = request.args.get(query.name)
+    if text is None:
+        return query.default
+    if query.kind is str:
+        return text
+    if not (text.isdecimal() and text.isascii()) or not query.least <= int(text) <= query.most:
+        raise ProblemError(
+            "bad_query", f"{query.name} is a whole number from {query.least} to {query.most}"
+        )
+    return int(text)
+
+
+def _body(decoder: "msgspec.json.Decoder[Any]") -> Any:  # noqa: ANN401 - as the route says
+    if request.mimetype != "application/json":
+        raise ProblemError("wrong_type", "the body is not JSON by its Content-Type")
+    try:
+        return decoder.decode(request.get_data())
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ProblemError("bad_body", str(error)[:500]) from None
+
+
+def _answer(route: Route, answer: Any) -> Response:  # noqa: ANN401 - as the route says
+    if isinstance(answer, bytes):
+        return Response(answer, mimetype=route.media_type)
+    return Response(msgspec.json.encode(answer), mimetype=route.media_type)
+
+
+def _document(problem: ProblemError | Refused, number: str) -> Problem:
+    if isinstance(problem, Refused):
+        return of_refusal(problem, number)
+    return document(problem.code, problem.detail, problem.facts, number)
+
+
+def _problem(problem: Problem) -> Response:
+    response = Response(msgspec.json.encode(problem), problem.status, mimetype=MEDIA_TYPE)
+    if problem.status == 429:  # noqa: PLR2004 - the status itself
+        response.headers["Retry-After"] = "1"
+    return response
+
+
+def _http_problem(error: HTTPException, number: str = "") -> Response:
+    code = _HTTP_CODES.get(error.code or 500, "bad_call")
+    return _problem(document(code, error.description or "", {}, number))
+
+
+def _finish(response: Response, signed: Signed, call: Call | None) -> None:
+    """Sign a device's answer, keep or drop a person's cookie, and forbid what is not needed."""
+    if signed.key:
+        body = response.get_data()
+        answer = sign_answer(signed.key, signed.signature, response.status_code, body)
+        response.headers[SIGNATURE_HEADER] = answer
+    if call and "set_session" in call.params:
+        _set_cookie(response, call.params["set_session"])
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+
+
+def _set_cookie(response: Response, told: str) -> None:
+    if told:
+        response.set_cookie(
+            SESSION_COOKIE, told, httponly=True, samesite="Strict", secure=request.is_secure
+        )
+    else:
+        response.delete_cookie(SESSION_COOKIE)
+
+
+def _logged(signed: Signed, params: dict[str, Any], response: Response) -> dict[str, Any]:
+    """Say who asked for what and how it ended; never a body, a key or a signature."""
+    who = "device" if signed.caller.device else "person"
+    code = json.loads(response.get_data())["code"] if response.mimetype == MEDIA_TYPE else ""
+    return {
+        "status": response.status_code,
+        "code": code,
+        who: signed.caller.name,
+        "table": params.get("table"),
+        "round": params.get("round"),
+    }

@@ -1,0 +1,106 @@
+"""Who calls: devices by signature, people by session, programs by token; nobody else gets in."""
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from flask import Request
+
+from progressive.api.problems import ProblemError
+from progressive.api.routes import Route
+from progressive.api.services import Caller, Limits, Services
+from progressive.api.signing import same, sign_request
+from progressive.devices import Kind
+from progressive.people.roles import Deed
+
+DEVICE_HEADER = "Progressive-Device"
+TIME_HEADER = "Progressive-Time"
+SIGNATURE_HEADER = "Progressive-Signature"
+CSRF_HEADER = "X-CSRF-Token"
+SESSION_COOKIE = "progressive_session"
+SAFE = frozenset({"GET", "HEAD"})
+
+
+NOBODY = Caller()
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A caller with the key that its answer is signed with; people have none."""
+
+    caller: Caller = NOBODY
+    key: bytes = b""
+    signature: str = ""
+
+
+def authenticate(request: Request, route: Route, services: Services, rates: "Rates") -> Signed:
+    """Find out who calls, and refuse whom the route does not allow."""
+    if route.is_open:
+        return Signed()
+    if route.for_devices:
+        return _device(request, route, services, rates)
+    caller = _person(request, services)
+    deeds = [who for who in route.who if isinstance(who, Deed)]
+    if deeds and not any(caller.may(deed) for deed in deeds):
+        raise ProblemError("not_allowed", f"{caller.name} may not do this")
+    return Signed(caller)
+
+
+def _device(request: Request, route: Route, services: Services, rates: "Rates") -> Signed:
+    name = request.headers.get(DEVICE_HEADER, "")
+    told_time = request.headers.get(TIME_HEADER, "")
+    signature = request.headers.get(SIGNATURE_HEADER, "")
+    if not name or not signature or not told_time.isdecimal() or not told_time.isascii():
+        raise ProblemError("unsigned", "a device signs its requests")
+    device = services.devices.find(name)
+    if device is None:
+        raise ProblemError("unknown_device", "this device is not known here")
+    if not device.active:
+        raise ProblemError("revoked_device", "this device was revoked")
+    body = request.get_data()
+    path = request.full_path.rstrip("?") if request.query_string else request.path
+    for key in services.devices.keys_of(device):
+        if same(sign_request(key, request.method, path, int(told_time), body), signature):
+            break
+    else:
+        raise ProblemError("wrong_signature", "the signature does not fit the request")
+    now = services.now_ms()
+    if abs(now - int(told_time)) > services.limits.clock_skew_ms_max:
+        raise ProblemError("clock_skew", "the request's time is too far off", server_time_ms=now)
+    if Kind(device.kind) not in route.who:
+        raise ProblemError("not_allowed", f"a {device.kind} may not do this")
+    rates.count(name, services.limits)
+    return Signed(Caller(name=name, device=device), key, signature)
+
+
+def _person(request: Request, services: Services) -> Caller:
+    scheme, _, told = request.headers.get("Authorization", "").partition(" ")
+    if scheme == "Bearer" and told:
+        token = services.sessions.find_token(told)
+        if token is not None:
+            return Caller(name=token.name, roles=tuple(token.roles))
+    session = request.cookies.get(SESSION_COOKIE, "")
+    found = services.sessions.find(session) if session else None
+    if found is None:
+        raise ProblemError("not_logged_in", "log in, or send a token")
+    if request.method not in SAFE and not same(found[0].csrf, request.headers.get(CSRF_HEADER, "")):
+        raise ProblemError("csrf", f"a change needs the session's {CSRF_HEADER} header")
+    return Caller(name=found[0].user, roles=tuple(found[1]), session=session)
+
+
+@dataclass
+class Rates:
+    """How fast each device may post: a bucket that fills at a steady rate, one a process."""
+
+    buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
+    guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, name: str, limits: Limits) -> None:
+        """Take one out of a device's bucket, or refuse."""
+        now = time.monotonic()
+        with self.guard:
+            left, since = self.buckets.get(name, (float(limits.burst), now))
+            left = min(float(limits.burst), left + (now - since) * limits.requests_a_second)
+            if left < 1:
+                raise ProblemError("too_many_requests", "this device posts too fast")
+            self.buckets[name] = (left - 1, now)

@@ -1,0 +1,113 @@
+"""The routes as a table: method, path, who may call, what goes in and out, what can go wrong."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import msgspec
+
+from progressive.api.services import Caller, Services
+from progressive.devices import Kind
+from progressive.people.roles import Deed
+
+Who = Deed | Kind | Literal["anyone", "logged in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query parameter: a whole number with a range, or a text."""
+
+    name: str
+    kind: type[int] | type[str] = int
+    default: int | str | None = None
+    least: int = 0
+    most: int = 2**53 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a handler is given."""
+
+    services: Services
+    caller: Caller
+    params: dict[str, Any]
+    body: Any = None
+
+
+Handler = Callable[[Call], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One route; `who` is the deed, the kind of device, or everybody."""
+
+    method: str
+    path: str  # such as /v1/tables/{table}; numbers are written {round:int}
+    name: str
+    summary: str
+    who: tuple[Who, ...]
+    handler: Handler
+    answer: Any
+    body: type[msgspec.Struct] | None = None
+    query: tuple[Query, ...] = ()
+    problems: tuple[str, ...] = ()
+    tag: str = "reading"
+    media_type: str = "application/json"
+
+    @property
+    def for_devices(self) -> bool:
+        """Whether it is called by devices, with signatures."""
+        return isinstance(self.who[0], Kind)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anybody may call it."""
+        return self.who == ("anyone",)
+
+
+ALWAYS: Final = ("not_found", "wrong_method", "too_large", "link_down", "defect")
+OF_DEVICES: Final = (
+    "unsigned",
+    "unknown_device",
+    "revoked_device",
+    "wrong_signature",
+    "clock_skew",
+    "not_allowed",
+    "too_many_requests",
+)
+OF_PEOPLE: Final = ("not_logged_in", "csrf", "not_allowed")
+OF_BODIES: Final = ("wrong_type", "bad_body")
+OF_STEPS: Final = (
+    "unknown_table",
+    "stale_round",
+    "round_ahead",
+    "wrong_phase",
+    "conflict",
+    "table_closed",
+    "not_audited",
+)
+
+
+def problems_of(route: Route) -> list[str]:
+    """List every code that a route can answer with."""
+    codes = [*ALWAYS, *route.problems]
+    if route.for_devices:
+        codes += OF_DEVICES
+    elif not route.is_open:
+        codes += OF_PEOPLE
+    if route.body:
+        codes += OF_BODIES
+    if route.query:
+        codes.append("bad_query")
+    return sorted(set(codes))
+
+
+@dataclass
+class Table:
+    """The routes of the application, in the order in which they are documented."""
+
+    routes: list[Route] = field(default_factory=list)
+
+    def add(self, *routes: Route) -> None:
+        """Add routes."""
+        self.routes.extend(routes)
