@@ -66,6 +66,12 @@ def http(services: Services) -> FlaskClient:
     return create_app(services).test_client()
 
 
+def json_of(response: TestResponse) -> dict[str, Any]:
+    found = response.get_json()
+    assert isinstance(found, dict)
+    return found
+
+
 class Hub:
     """A device that signs what it posts and checks the answers' signatures."""
 
@@ -97,8 +103,8 @@ def hub(services: Services, http: FlaskClient) -> Hub:
 def person(services: Services, http: FlaskClient, name: str, *roles: Role) -> dict[str, str]:
     told = services.users.put(name, list(roles), "admin")
     answer = http.post("/v1/session", json={"user": name, "password": told})
-    assert answer.status_code == 200, answer.json
-    return {"X-CSRF-Token": answer.json["csrf"]}
+    assert answer.status_code == 200, answer.text
+    return {"X-CSRF-Token": json_of(answer)["csrf"]}
 
 
 def message(**odd: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
@@ -108,20 +114,20 @@ def message(**odd: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
 
 def test_a_round_is_played_over_http(services: Services, http: FlaskClient, hub: Hub) -> None:
     told = hub.post("/v1/messages", message())
-    assert told.status_code == 200, told.json
-    assert told.json["lamps"][:3] == ["accepted", "off", "accepted"]
+    assert told.status_code == 200, told.text
+    assert json_of(told)["lamps"][:3] == ["accepted", "off", "accepted"]
     headers = person(services, http, "dina", Role.DEALER)
     at = "/v1/tables/MB-101/rounds/1"
     locked = http.post(f"{at}/lock", json={"seats": [1, 3]}, headers=headers)
-    assert locked.json["phase"] == "locked"
+    assert json_of(locked)["phase"] == "locked"
     cards = {"player": ["KS", "9H"], "banker": ["KS", "9H"]}
     dealt = http.post(f"{at}/deal", json=cards, headers=headers)
-    assert [award["line"] for award in dealt.json["awards"]] == ["star", "other_king9"]
+    assert [award["line"] for award in json_of(dealt)["awards"]] == ["star", "other_king9"]
     ended = http.post(f"{at}/end", json={}, headers=headers)
-    assert ended.json["round"] == 2
-    pending = http.get("/v1/links/royal/awards").json["awards"]
+    assert json_of(ended)["round"] == 2
+    pending = json_of(http.get("/v1/links/royal/awards"))["awards"]
     assert [award["line"] for award in pending][:2] == ["star", "other_king9"]
-    assert hub.post("/v1/messages", message()).json["result"] == "duplicate"
+    assert json_of(hub.post("/v1/messages", message()))["result"] == "duplicate"
 
 
 @pytest.mark.parametrize(
@@ -136,6 +142,6 @@ def test_a_request_that_is_wrongly_signed_is_refused(
 ) -> None:
     before = services.controllers["royal"].meters.snapshot()
     response = hub.post("/v1/messages", message(), **odd)
-    assert (response.status_code, response.json["code"]) == (status, code)
+    assert (response.status_code, json_of(response)["code"]) == (status, code)
     assert response.mimetype == "application/problem+json"
     assert services.controllers["royal"].meters.snapshot() == before
