@@ -86,7 +86,7 @@ class Devices:
     def _known(self, name: str) -> Device:
         device = self.find(name)
         if device is None or not device.active:
-            raise Refused("unknown_device", f"there is no device {name}")
+            raise Refused("no_such_device", f"there is no device {name}")
         return device
 
     def _seal(self, name: str, key: bytes) -> str:

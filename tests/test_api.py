@@ -24,6 +24,7 @@ from progressive.definition import link_definition
 from progressive.devices import Devices, Kind
 from progressive.draws.process import process_drbg
 from progressive.draws.vault import make
+from progressive.people.approvals import Approvals
 from progressive.people.roles import Role
 from progressive.people.sessions import Sessions
 from progressive.people.users import Users
@@ -42,6 +43,7 @@ def services(client: Redis, tmp_path: Path) -> Iterator[Services]:
     ensure_loaded(client)
     journal = SiteJournal(client)
     users = Users(journal, now_ms)
+    sessions = Sessions(journal, users, now_ms)
     controller = Controller(
         Meters(client, "royal"),
         make(tmp_path / "draws.key", cycle_open=False),
@@ -53,7 +55,8 @@ def services(client: Redis, tmp_path: Path) -> Iterator[Services]:
         site=site,
         controllers={"royal": controller},
         users=users,
-        sessions=Sessions(journal, users, now_ms),
+        sessions=sessions,
+        approvals=Approvals(journal, users, sessions),
         devices=Devices(journal, make(tmp_path / "devices.key", cycle_open=False)),
         now_ms=now_ms,
     )

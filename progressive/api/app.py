@@ -15,7 +15,7 @@ from werkzeug.exceptions import HTTPException
 
 from meters.errors import Refused
 from meters.server_error import ServerError
-from progressive.api import cage, dealing, entrance, openapi, reading, sensors
+from progressive.api import cage, dealing, entrance, openapi, people, reading, sensors
 from progressive.api.auth import SESSION_COOKIE, SIGNATURE_HEADER, Rates, Signed, authenticate
 from progressive.api.problems import MEDIA_TYPE, Problem, ProblemError, document, of_refusal
 from progressive.api.routes import Call, Query, Route
@@ -29,6 +29,7 @@ ROUTES: tuple[Route, ...] = (
     *cage.ROUTES,
     *reading.ROUTES,
     *entrance.ROUTES,
+    *people.ROUTES,
 )
 log = logging.getLogger("progressive.api")
 _HTTP_CODES = {404: "not_found", 405: "wrong_method", 413: "too_large", 415: "wrong_type"}

@@ -48,6 +48,7 @@ KINDS: Final[dict[str, Kind]] = {
     "bad_user": Kind(422, "That is no user name", "Choose another name."),
     "bad_password": Kind(422, "The password is too short", "Choose a longer one."),
     "unknown_user": Kind(404, "There is no such user", "Look at the list of users."),
+    "no_such_device": Kind(404, "There is no such device", "Look at the list of devices."),
     "device_exists": Kind(409, "The device exists", "Rotate its key instead."),
     # the state it meets
     "unknown_link": Kind(404, "There is no such link", "Look at the list of links."),

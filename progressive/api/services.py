@@ -7,6 +7,7 @@ from progressive.api.problems import ProblemError
 from progressive.config.values import Site
 from progressive.controller import Controller
 from progressive.devices import Device, Devices
+from progressive.people.approvals import Approvals
 from progressive.people.roles import Deed, Role, may
 from progressive.people.sessions import Sessions
 from progressive.people.users import Users
@@ -45,6 +46,7 @@ class Services:
     controllers: dict[str, Controller]
     users: Users
     sessions: Sessions
+    approvals: Approvals
     devices: Devices
     now_ms: Callable[[], int]
     limits: Limits = field(default_factory=Limits)

@@ -7,6 +7,8 @@ from msgspec import Meta
 
 from meters.entries import MustHitWin, Reversal, WonAward
 from meters.report import LevelMeters
+from progressive.devices import Kind
+from progressive.people.roles import Role
 
 WHOLE_MAX = 2**53 - 1
 BATCH_MAX = 256
@@ -114,6 +116,23 @@ class LoginBody(Body, frozen=True, kw_only=True):
 
     user: Annotated[str, Meta(max_length=64)]
     password: Annotated[str, Meta(max_length=256)]
+
+
+class WishBody(Body, frozen=True, kw_only=True):
+    """A change of users or tokens: `user` adds one or gives new roles and a new password."""
+
+    what: Literal["user", "retire", "token", "revoke_token"]
+    name: Name
+    roles: list[Role] = []
+    reason: Reason
+
+
+class DeviceBody(Body, frozen=True, kw_only=True):
+    """A new device: a hub or shoe reader has one table, a gateway many."""
+
+    device: Name
+    kind: Kind
+    tables: Annotated[list[Name], Meta(min_length=1, max_length=1000)]
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -289,6 +308,56 @@ class JournalAnswer(Answer, frozen=True, kw_only=True):
 
     entries: list[dict[str, Any]]
     next: int | None = None
+
+
+class UserAnswer(Answer, frozen=True, kw_only=True):
+    """A user."""
+
+    user: str
+    roles: list[str]
+    active: bool
+
+
+class WishAnswer(Answer, frozen=True, kw_only=True):
+    """An open proposal about users or tokens."""
+
+    number: int
+    what: str
+    name: str
+    roles: list[str]
+    reason: str
+    by: str
+
+
+class Users(Answer, frozen=True, kw_only=True):
+    """Users, and what is proposed about them."""
+
+    users: list[UserAnswer]
+    proposals: list[WishAnswer]
+
+
+class WishSettled(Answer, frozen=True, kw_only=True):
+    """A proposal's number and result; `told` is a new password or token, shown this once."""
+
+    number: int
+    result: Literal["proposed", "approved", "rejected"]
+    told: str = ""
+
+
+class DeviceAnswer(Answer, frozen=True, kw_only=True):
+    """A device; `key` is shown once, when it is made."""
+
+    device: str
+    kind: str
+    tables: list[str]
+    active: bool
+    key: str = ""
+
+
+class DevicesAnswer(Answer, frozen=True, kw_only=True):
+    """The devices."""
+
+    devices: list[DeviceAnswer]
 
 
 class Health(Answer, frozen=True, kw_only=True):

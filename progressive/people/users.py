@@ -54,11 +54,7 @@ class Users:
 
     def put(self, name: str, roles: list[Role], by: str, *, password: str | None = None) -> str:
         """Add a user or give one new roles and a new password, which is told once."""
-        if not NAME.fullmatch(name):
-            raise Refused(
-                "bad_user",
-                f"{name!r} is no user name: 2 to 32 lower-case letters, digits, dots and dashes",
-            )
+        self.check_name(name)
         told = password or secrets.token_urlsafe(15)
         if len(told) < PASSWORD_LENGTH_MIN:
             raise Refused("bad_password", f"{PASSWORD_LENGTH_MIN} characters are the least")
@@ -70,6 +66,11 @@ class Users:
         )
         self._write(user, by, "user")
         return told
+
+    def check_name(self, name: str) -> None:
+        """Refuse what is no name for a user."""
+        if not NAME.fullmatch(name):
+            raise Refused("bad_user", "a name has 2 to 32 lower-case letters, digits, dots, dashes")
 
     def retire(self, name: str, by: str) -> None:
         """Take a user's access away for good; the name stays taken."""
