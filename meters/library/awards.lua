@@ -170,6 +170,16 @@ local function hand_on(book, award, rest)
   return later.award
 end
 
+-- Give the reset that an award led to back to who funded it. Returns what is left of `own`.
+local function give_back_reset(book, award, own)
+  local to_reserve = min(award.from_reserve, own)
+  local to_house = min(award.from_house, own - to_reserve)
+  Ledger.post(book, award.level .. '.reserve', to_reserve)
+  Ledger.post(book, 'house', to_house)
+  Ledger.count(book, award.level .. '.resets', -to_reserve - to_house)
+  return own - to_reserve - to_house
+end
+
 local function reverse_full(book, award)
   local level, name = book.link.levels[award.level], award.level
   local own = award.amount - (award.added or 0)
@@ -177,12 +187,7 @@ local function reverse_full(book, award)
   Ledger.post(book, 'house', award.added or 0)
   Ledger.count(book, name .. '.added', -(award.added or 0))
   Ledger.count(book, name .. '.wins', -own)
-  local to_reserve = min(award.from_reserve, own)
-  local to_house = min(award.from_house, own - to_reserve)
-  Ledger.post(book, name .. '.reserve', to_reserve)
-  Ledger.post(book, 'house', to_house)
-  Ledger.count(book, name .. '.resets', -to_reserve - to_house)
-  local rest = own - to_reserve - to_house
+  local rest = give_back_reset(book, award, own)
   if award.next then return hand_on(book, award, rest) end
   Levels.fill(book, level, rest)
   return nil
@@ -196,7 +201,7 @@ local REVERSE = {
   end,
   must_hit = function(book, award)
     Ledger.post(book, award.level .. '.pending', -award.amount)
-    Ledger.post(book, award.level .. '.overflow', award.amount)
+    Ledger.post(book, award.level .. '.overflow', give_back_reset(book, award, award.amount))
     Ledger.count(book, award.level .. '.wins', -award.amount)
   end,
 }

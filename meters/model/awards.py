@@ -154,23 +154,28 @@ def reverse(books: Books, award: Award) -> Reversal:
     if award.kind == "full":
         later = _reverse_full(books, name, award)
     elif award.kind == "must_hit":
-        books.post(f"{name}.overflow", award.amount)
+        books.post(f"{name}.overflow", _give_back_reset(books, award, award.amount))
     else:
         books.fill(level, award.amount)
     _unfollow(books, name, award)
     return Reversal(award.award, award.amount, later)
 
 
+def _give_back_reset(books: Books, award: Award, own: int) -> int:
+    """Give the reset that an award led to back to who funded it; what is left of `own` remains."""
+    to_reserve = min(award.from_reserve, own)
+    to_house = min(award.from_house, own - to_reserve)
+    books.post(f"{award.level}.reserve", to_reserve)
+    books.post("house", to_house)
+    books.count(award.level or "", "resets", -to_reserve - to_house)
+    return own - to_reserve - to_house
+
+
 def _reverse_full(books: Books, name: str, award: Award) -> int | None:
     own = award.amount - award.added
     books.post("house", award.added)
     books.count(name, "added", -award.added)
-    to_reserve = min(award.from_reserve, own)
-    to_house = min(award.from_house, own - to_reserve)
-    books.post(f"{name}.reserve", to_reserve)
-    books.post("house", to_house)
-    books.count(name, "resets", -to_reserve - to_house)
-    rest = own - to_reserve - to_house
+    rest = _give_back_reset(books, award, own)
     if award.next is None:
         books.fill(books.state.levels[name], rest)
         return None
