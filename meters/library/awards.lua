@@ -81,6 +81,11 @@ local function first_of(book, name)
   return book.firsts[name]
 end
 
+local function set_first(book, name, award)
+  book.firsts[name] = concat({int(award.time), int(award.amount), int(award.award)}, ' ')
+  book.sets['first.' .. name] = book.firsts[name]
+end
+
 -- Within the site's seconds of a level's first full award, the house adds up to that amount.
 local function top_up(book, name, award)
   local seconds = book.link.terms.simultaneous_seconds
@@ -89,8 +94,7 @@ local function top_up(book, name, award)
   if since and book.time - tonumber(since) <= seconds * 1000 then
     return max(0, tonumber(amount) - award.amount)
   end
-  book.firsts[name] = concat({int(book.time), int(award.amount), int(award.award)}, ' ')
-  book.sets['first.' .. name] = book.firsts[name]
+  set_first(book, name, award)
   return 0
 end
 
@@ -167,6 +171,10 @@ local function hand_on(book, award, rest)
   later.added = (later.added or 0) - back
   later.amount = later.amount + rest - back
   keep(book, later)
+  local first = tonumber((first_of(book, level) or ''):match(' (%d+)$'))
+  if later.award == award.next and (first == award.award or first == later.award) then
+    set_first(book, level, later) -- what further wins are raised to
+  end
   return later.award
 end
 

@@ -96,8 +96,12 @@ def _top_up(books: Books, level: str, award: Award) -> int:
         since, amount, _ = map(int, first.split())
         if books.time - since <= seconds * 1000:
             return max(0, amount - award.amount)
-    books.state.firsts[level] = f"{books.time} {award.amount} {award.award}"
+    _set_first(books, level, award)
     return 0
+
+
+def _set_first(books: Books, level: str, award: Award) -> None:
+    books.state.firsts[level] = f"{award.time} {award.amount} {award.award}"
 
 
 def win_must_hit(books: Books, level: str, *, table: str, round_: int, seat: int) -> Award:
@@ -205,6 +209,9 @@ def _hand_on(books: Books, name: str, award: Award, rest: int) -> int:
     books.count(name, "wins", rest)
     later.added -= back
     later.amount += rest - back
+    first = books.state.firsts.get(name, "").split()[2:]
+    if later.award == award.next and first in ([str(award.award)], [str(later.award)]):
+        _set_first(books, name, later)  # what further wins are raised to
     return later.award
 
 
