@@ -125,7 +125,7 @@ class Deal(Step, frozen=True, kw_only=True):
 
 
 class Correct(Deal, frozen=True, kw_only=True):
-    """A misread card: the round's awards are reversed and decided anew."""
+    """A misread card: awards whose line changes are reversed, and their seats decided anew."""
 
     number: int
 

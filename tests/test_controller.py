@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from redis import Redis
 
@@ -49,6 +50,26 @@ def test_a_star_is_won_by_the_seat_whose_king_9_it_is(controller: Controller) ->
     won = controller.deal("MB-101", 1, hand("K♠ 9♥"), hand("9♥ K♠"), "dealer").awards
     assert [(award.seat, award.line) for award in won] == [(1, "star"), (3, "other_king9")]
     assert won[0].amount == 50_000 * MICROS + 2 * 450_000
+
+
+def test_a_newly_printed_combination_decides_the_next_line(controller: Controller) -> None:
+    calls, run = controller.meters.calls, controller.meters.run
+    bet(controller, "MB-101", 1, [1])
+    controller.lock("MB-101", 1, [1], "dealer")
+    won = controller.deal("MB-101", 1, hand("K♠ 9♥"), hand("2♠ 5♦"), "dealer").awards
+    assert [award.line for award in won] == ["heart"]
+    controller.end("MB-101", 1, "dealer")
+    printed = controller.known().tables["MB-101"].definition
+    changed = msgspec.structs.replace(printed, combinations=["KD9H", *printed.combinations[1:]])
+    run(calls.close_table("MB-101", "anna", "new layout"))
+    body = {"definition": msgspec.to_builtins(changed)}
+    run(calls.propose(1, "anna", "table", "new layout", body))
+    run(calls.approve(1, "boris", ["MB-101"]))
+    run(calls.open_table("MB-101", "anna", "new layout"))
+    bet(controller, "MB-101", 2, [1])
+    controller.lock("MB-101", 2, [1], "dealer")
+    won = controller.deal("MB-101", 2, hand("K♠ 9♥"), hand("2♠ 5♦"), "dealer").awards
+    assert [award.line for award in won] == ["any_royal"]
 
 
 def test_must_hit_is_won_once_a_cycle_before_its_maximum(controller: Controller) -> None:

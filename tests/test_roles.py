@@ -69,7 +69,7 @@ def url(route: Route) -> str:
 
 
 def call(http: FlaskClient, route: Route, headers: dict[str, str]) -> dict[str, Any]:
-    body = {} if route.body else None
+    body: dict[str, Any] | None = {} if route.body else None
     response = http.open(url(route), method=route.method, json=body, headers=headers)
     found = response.get_json(silent=True) or {}
     return {"status": response.status_code, "code": found.get("code", "")}

@@ -83,6 +83,11 @@ local function first_of(book, name)
   return book.firsts[name]
 end
 
+local function set_first(book, name, award)
+  book.firsts[name] = concat({int(award.time), int(award.amount), int(award.award)}, ' ')
+  book.sets['first.' .. name] = book.firsts[name]
+end
+
 -- Within the site's seconds of a level's first full award, the house adds up to that amount.
 local function top_up(book, name, award)
   local seconds = book.link.terms.simultaneous_seconds
@@ -91,8 +96,7 @@ local function top_up(book, name, award)
   if since and book.time - tonumber(since) <= seconds * 1000 then
     return max(0, tonumber(amount) - award.amount)
   end
-  book.firsts[name] = concat({int(book.time), int(award.amount), int(award.award)}, ' ')
-  book.sets['first.' .. name] = book.firsts[name]
+  set_first(book, name, award)
   return 0
 end
 
@@ -169,7 +173,21 @@ local function hand_on(book, award, rest)
   later.added = (later.added or 0) - back
   later.amount = later.amount + rest - back
   Awards.touch(book, later)
+  local first = tonumber((first_of(book, level) or ''):match(' (%d+)$'))
+  if later.award == award.next and (first == award.award or first == later.award) then
+    set_first(book, level, later) -- what further wins are raised to
+  end
   return later.award
+end
+
+-- Give the reset that an award led to back to who funded it. Returns what is left of `own`.
+local function give_back_reset(book, award, own)
+  local to_reserve = min(award.from_reserve, own)
+  local to_house = min(award.from_house, own - to_reserve)
+  Ledger.post(book, award.level .. '.reserve', to_reserve)
+  Ledger.post(book, 'house', to_house)
+  Ledger.count(book, award.level .. '.resets', -to_reserve - to_house)
+  return own - to_reserve - to_house
 end
 
 local function reverse_full(book, award)
@@ -179,12 +197,7 @@ local function reverse_full(book, award)
   Ledger.post(book, 'house', award.added or 0)
   Ledger.count(book, name .. '.added', -(award.added or 0))
   Ledger.count(book, name .. '.wins', -own)
-  local to_reserve = min(award.from_reserve, own)
-  local to_house = min(award.from_house, own - to_reserve)
-  Ledger.post(book, name .. '.reserve', to_reserve)
-  Ledger.post(book, 'house', to_house)
-  Ledger.count(book, name .. '.resets', -to_reserve - to_house)
-  local rest = own - to_reserve - to_house
+  local rest = give_back_reset(book, award, own)
   if award.next then return hand_on(book, award, rest) end
   Levels.fill(book, level, rest)
   return nil
@@ -198,7 +211,7 @@ local REVERSE = {
   end,
   must_hit = function(book, award)
     Ledger.post(book, award.level .. '.pending', -award.amount)
-    Ledger.post(book, award.level .. '.overflow', award.amount)
+    Ledger.post(book, award.level .. '.overflow', give_back_reset(book, award, award.amount))
     Ledger.count(book, award.level .. '.wins', -award.amount)
   end,
 }

@@ -128,9 +128,9 @@ function CARRY_OUT.table(book, keys, body)
     book.tables_changed = {{key, 'def', encode(def), 'places', int(def.seats), 'decks', int(def.decks)}}
   else
     book.sets['tables'] = book.link.table_names .. ',' .. def.name
-    book.sets['config'] = int(book.head + 1)
     book.tables_changed = {Tables.new(key, def, 'closed')}
   end
+  book.sets['config'] = int(book.head + 1)
   return ''
 end
 

@@ -72,18 +72,22 @@ local function lines_of(book, state, args, from)
   return lines
 end
 
--- Win the lines' awards in the order of seats. Returns JSON parts for the entry.
-local function decide(book, state, lines)
+-- Win the lines' awards in the order of seats; `kept` are the seats' awards that stand already.
+-- Returns JSON parts for the entry.
+local function decide(book, state, lines, kept)
   local shown, texts, numbers = {}, {}, {}
   local winners = 0
   for seat = 1, state.places do
     local line = lines[seat]
     if line then
       texts[#texts + 1] = '"' .. seat .. '":' .. quoted(line)
-      local award = Awards.win(book,
-        {table = state.name, round = state.round, seat = seat, line = line})
+      local award = kept[seat]
+      if not award then
+        award = Awards.win(book,
+          {table = state.name, round = state.round, seat = seat, line = line})
+        if award then shown[#shown + 1] = Awards.shown(award) end
+      end
       if award then
-        shown[#shown + 1] = Awards.shown(award)
         numbers[#numbers + 1] = int(award.award)
         winners = Seats.with(winners, seat)
       end
@@ -121,7 +125,7 @@ function Verbs.deal(keys, args)
   check_hands(player, banker)
   Tables.set(state, 'counts', Cards.take(state.counts, player .. banker, state.decks, 1))
   local lines = lines_of(book, state, args, 5)
-  local body, listed = decide(book, state, lines)
+  local body, listed = decide(book, state, lines, {})
   Tables.set(state, 'cards', player .. banker)
   Tables.set(state, 'first', player .. banker)
   local entry = Ledger.enter(book, 'deal', concat({place(state, args[2]), ',"player":',
@@ -136,18 +140,23 @@ function Verbs.deal(keys, args)
   return answer
 end
 
--- Reverse every award of the round, newest first.
-local function reverse_all(book, state, answer)
-  local shown, numbers = {}, {}
+-- Reverse the round's awards, last seat first, but for those that `lines` would win again: these
+-- stand as they were won, whatever has happened at other tables. Returns JSON, and those by seat.
+local function reverse_all(book, state, lines, answer)
+  local shown, numbers, kept = {}, {}, {}
   for number in state.awards:gmatch('%d+') do numbers[#numbers + 1] = tonumber(number) end
   for i = #numbers, 1, -1 do
-    shown[#shown + 1] = Awards.reverse(book, Awards.pending(book)[numbers[i]], answer)
+    local award = Awards.pending(book)[numbers[i]]
+    if lines[award.seat] == award.line then
+      kept[award.seat] = award
+    else
+      shown[#shown + 1] = Awards.reverse(book, award, answer)
+    end
   end
-  if #shown == 0 then return '' end
-  return ',"reversed":[' .. concat(shown, ',') .. ']'
+  return #shown > 0 and ',"reversed":[' .. concat(shown, ',') .. ']' or '', kept
 end
 
--- correct: a misread card; the round's awards are reversed and decided anew in one step.
+-- correct: a misread card; awards whose line changes are reversed and decided anew in one step.
 -- ARGV: round, by, number of the correction (1, 2, ...), player, banker, then seat and line.
 -- Answer and refusals: as deal, and correction_number.
 function Verbs.correct(keys, args)
@@ -164,8 +173,8 @@ function Verbs.correct(keys, args)
   local seen = Cards.take(state.counts, state.cards, state.decks, -1)
   Tables.set(state, 'counts', Cards.take(seen, player .. banker, state.decks, 1))
   local lines = lines_of(book, state, args, 6)
-  local reversed = reverse_all(book, state, '{"result":"reversed"}')
-  local body, listed = decide(book, state, lines)
+  local reversed, kept = reverse_all(book, state, lines, '{"result":"reversed"}')
+  local body, listed = decide(book, state, lines, kept)
   Tables.set(state, 'cards', player .. banker)
   Tables.set(state, 'corrections', number)
   local entry = Ledger.enter(book, 'correct', concat({place(state, args[2]), ',"number":',
@@ -280,7 +289,7 @@ local function abandon(verb, keys, args)
   local body = {place(state, args[2]), ',"reason":', quoted(reason)}
   if verb == 'void' then
     local stakes = Seats.count(state.locked) * book.link.terms.stake_micros
-      body[#body + 1] = reverse_all(book, state, '{"result":"reversed"}')
+    body[#body + 1] = reverse_all(book, state, {}, '{"result":"reversed"}')
     Ledger.post(book, 'house', -stakes)
     Ledger.post(book, 'players', stakes)
   end

@@ -96,8 +96,12 @@ def _top_up(books: Books, level: str, award: Award) -> int:
         since, amount, _ = map(int, first.split())
         if books.time - since <= seconds * 1000:
             return max(0, amount - award.amount)
-    books.state.firsts[level] = f"{books.time} {award.amount} {award.award}"
+    _set_first(books, level, award)
     return 0
+
+
+def _set_first(books: Books, level: str, award: Award) -> None:
+    books.state.firsts[level] = f"{award.time} {award.amount} {award.award}"
 
 
 def win_must_hit(books: Books, level: str, *, table: str, round_: int, seat: int) -> Award:
@@ -154,23 +158,28 @@ def reverse(books: Books, award: Award) -> Reversal:
     if award.kind == "full":
         later = _reverse_full(books, name, award)
     elif award.kind == "must_hit":
-        books.post(f"{name}.overflow", award.amount)
+        books.post(f"{name}.overflow", _give_back_reset(books, award, award.amount))
     else:
         books.fill(level, award.amount)
     _unfollow(books, name, award)
     return Reversal(award.award, award.amount, later)
 
 
+def _give_back_reset(books: Books, award: Award, own: int) -> int:
+    """Give the reset that an award led to back to who funded it; what is left of `own` remains."""
+    to_reserve = min(award.from_reserve, own)
+    to_house = min(award.from_house, own - to_reserve)
+    books.post(f"{award.level}.reserve", to_reserve)
+    books.post("house", to_house)
+    books.count(award.level or "", "resets", -to_reserve - to_house)
+    return own - to_reserve - to_house
+
+
 def _reverse_full(books: Books, name: str, award: Award) -> int | None:
     own = award.amount - award.added
     books.post("house", award.added)
     books.count(name, "added", -award.added)
-    to_reserve = min(award.from_reserve, own)
-    to_house = min(award.from_house, own - to_reserve)
-    books.post(f"{name}.reserve", to_reserve)
-    books.post("house", to_house)
-    books.count(name, "resets", -to_reserve - to_house)
-    rest = own - to_reserve - to_house
+    rest = _give_back_reset(books, award, own)
     if award.next is None:
         books.fill(books.state.levels[name], rest)
         return None
@@ -200,6 +209,9 @@ def _hand_on(books: Books, name: str, award: Award, rest: int) -> int:
     books.count(name, "wins", rest)
     later.added -= back
     later.amount += rest - back
+    first = books.state.firsts.get(name, "").split()[2:]
+    if later.award == award.next and first in ([str(award.award)], [str(later.award)]):
+        _set_first(books, name, later)  # what further wins are raised to
     return later.award
 
 

@@ -135,12 +135,12 @@ def _level(books: Books, body: Body) -> dict[str, object]:
 def _table(books: Books, body: Body) -> dict[str, object]:
     definition = msgspec.convert(body["definition"], TableDefinition)
     table = books.state.tables.get(definition.name)
+    books.numbers["config"] = books.entry
     if table is None:
         books.state.tables[definition.name] = Table(
             definition, definition.seats, definition.decks, status="closed"
         )
         books.state.texts["tables"] += f",{definition.name}"
-        books.numbers["config"] = books.entry
         return {}
     if table.status != "closed":
         raise Refused("table_not_closed", definition.name)

@@ -1,11 +1,13 @@
 """The steps of a round in the model."""
 
+from collections.abc import Mapping
+
 from meters import entries as e
 from meters.errors import Refused
 from meters.model import awards
 from meters.model.books import Books
 from meters.seats import mask_of, seats_of
-from meters.state import NO_CARDS, Table
+from meters.state import NO_CARDS, Award, Table
 
 # (phase, step) -> phase; a round that is over has its next one open at once.
 TRANSITIONS = {
@@ -87,15 +89,19 @@ def lock(books: Books, event: e.Lock) -> dict[str, object]:
     return {"cycle": table.cycle, "value": table.value}
 
 
-def _decide(books: Books, table: Table, event: e.Deal) -> list[e.WonAward]:
-    won = []
+def _decide(
+    books: Books, table: Table, event: e.Deal, kept: dict[int, Award] | None = None
+) -> list[e.WonAward]:
+    """Win the lines' awards; `kept` are the seats' awards that stand already."""
+    won = dict(kept or {})
     for seat, line in sorted((int(seat), line) for seat, line in event.lines.items()):
-        award = awards.win(books, awards.Place(event.table, event.round, seat, line))
-        if award:
-            won.append(award)
-    table.winners = mask_of([award.seat for award in won])
-    table.awards = ",".join(str(award.award) for award in won)
-    return [awards.shown(award) for award in won]
+        if seat not in won:
+            award = awards.win(books, awards.Place(event.table, event.round, seat, line))
+            if award:
+                won[seat] = award
+    table.winners = mask_of(list(won))
+    table.awards = ",".join(str(won[seat].award) for seat in sorted(won))
+    return [awards.shown(won[seat]) for seat in sorted(won) if seat not in (kept or {})]
 
 
 def _check_cards(books: Books, table: Table, event: e.Deal, *, put_back: bool) -> None:
@@ -122,24 +128,30 @@ def deal(books: Books, event: e.Deal) -> dict[str, object]:
     return {"awards": won, "in_force": books.in_force}
 
 
-def _reverse_all(books: Books, table: Table) -> list[e.Reversal]:
-    reversals = []
+def _reverse_all(
+    books: Books, table: Table, lines: Mapping[str, str]
+) -> tuple[list[e.Reversal], dict[int, Award]]:
+    """Reverse the round's awards; those that `lines` would win again stand, and are given too."""
+    reversals, kept = [], {}
     for number in reversed([int(text) for text in table.awards.split(",") if text]):
         award = books.state.award(number)
         if award is None:
             raise AssertionError(f"award {number} of an open round is not pending")
-        reversals.append(awards.reverse(books, award))
-    return reversals
+        if lines.get(str(award.seat)) == award.line:
+            kept[award.seat] = award
+        else:
+            reversals.append(awards.reverse(books, award))
+    return reversals, kept
 
 
 def correct(books: Books, event: e.Correct) -> dict[str, object]:
-    """Correct a misread card: reverse the round's awards and decide anew."""
+    """Correct a misread card: reverse the awards whose line changes, and decide anew."""
     table = check_step(books, event)
     if event.number != table.corrections + 1:
         raise Refused("correction_number", str(table.corrections + 1))
     _check_cards(books, table, event, put_back=True)
-    reversals = _reverse_all(books, table)
-    won = _decide(books, table, event)
+    reversals, kept = _reverse_all(books, table, event.lines)
+    won = _decide(books, table, event, kept)
     table.cards = "".join(event.player + event.banker)
     table.corrections = event.number
     return {"awards": won, "reversed": reversals, "in_force": books.in_force}
@@ -190,7 +202,7 @@ def abandon(books: Books, event: e.Void | e.Cancel) -> dict[str, object]:
     effects: dict[str, object] = {}
     if isinstance(event, e.Void):
         stakes = len(seats_of(table.locked)) * books.state.terms.stake_micros
-        effects["reversed"] = _reverse_all(books, table)
+        effects["reversed"], _ = _reverse_all(books, table, {})
         books.post("house", -stakes)
         books.post("players", stakes)
     table.winners = 0
