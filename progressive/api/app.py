@@ -106,10 +106,25 @@ def _query(query: Query) -> int | str | None:
 def _body(decoder: "msgspec.json.Decoder[Any]") -> Any:  # noqa: ANN401 - as the route says
     if request.mimetype != "application/json":
         raise ProblemError("wrong_type", "the body is not JSON by its Content-Type")
+    data = request.get_data()
     try:
-        return decoder.decode(request.get_data())
+        try:
+            return decoder.decode(data)
+        except msgspec.ValidationError:
+            # JSON knows no integers: 5.0 is the whole number 5 to the schema, and so to us.
+            return msgspec.convert(_whole(msgspec.json.decode(data)), decoder.type)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ProblemError("bad_body", str(error)[:500]) from None
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _whole(each) for name, each in value.items()}
+    return value
 
 
 def _answer(route: Route, answer: Any) -> Response:  # noqa: ANN401 - as the route says

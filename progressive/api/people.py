@@ -72,7 +72,7 @@ def add_device(call: Call) -> wire.DeviceAnswer:
     """Add a device; its key is shown once."""
     body: wire.DeviceBody = call.body
     if body.kind is not Kind.GATEWAY and len(body.tables) != 1:
-        raise ProblemError("bad_body", f"a {body.kind} belongs to one table")
+        raise ProblemError("one_table", f"a {body.kind} belongs to one table")
     for table in body.tables:
         call.services.controller_of(table)
     key = call.services.devices.add(body.device, body.kind, body.tables, call.caller.name)
@@ -106,7 +106,7 @@ ROUTES = (
           wire.Users, tag="people"),
     Route("POST", "/v1/users/proposals", "propose_user", "Propose a change of users or tokens",
           PEOPLE, propose, wire.WishSettled, wire.WishBody, tag="people",
-          problems=("bad_user", "not_audited")),
+          problems=("not_audited",)),
     Route("POST", "/v1/users/proposals/{number:int}/approve", "approve_user",
           "Approve another person's proposal; a new password or token is shown once", PEOPLE,
           approve, wire.WishSettled, tag="people",
@@ -118,7 +118,7 @@ ROUTES = (
           tag="people"),
     Route("POST", "/v1/devices", "add_device", "Add a device; its key is shown once", DEVICES,
           add_device, wire.DeviceAnswer, wire.DeviceBody, tag="people",
-          problems=("unknown_table", "device_exists", "not_audited")),
+          problems=("unknown_table", "device_exists", "one_table", "not_audited")),
     Route("POST", "/v1/devices/{device}/rotate", "rotate_device",
           "Give a device a new key, shown once", DEVICES, rotate_device, wire.DeviceAnswer,
           tag="people", problems=("no_such_device", "not_audited")),

@@ -14,6 +14,7 @@ WHOLE_MAX = 2**53 - 1
 BATCH_MAX = 256
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+UserName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9._-]{1,31}$")]
 Number = Annotated[int, Meta(ge=1, le=WHOLE_MAX)]
 Count = Annotated[int, Meta(ge=0, le=WHOLE_MAX)]
 Seat = Annotated[int, Meta(ge=1, le=9)]
@@ -122,7 +123,7 @@ class WishBody(Body, frozen=True, kw_only=True):
     """A change of users or tokens: `user` adds one or gives new roles and a new password."""
 
     what: Literal["user", "retire", "token", "revoke_token"]
-    name: Name
+    name: UserName
     roles: list[Role] = []
     reason: Reason
 
