@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
+from progressive.commands.audit import audit
 from progressive.commands.check import check
 from progressive.commands.demo import demo
 from progressive.commands.evaluate import evaluate
 from progressive.commands.odds import odds
 from progressive.commands.rng import rng
+from progressive.commands.signature import signature
 from progressive.commands.witness import witness
 
 
@@ -49,5 +51,5 @@ def main() -> None:
     """
 
 
-for command in (check, demo, evaluate, odds, rng, witness):
+for command in (audit, check, demo, evaluate, odds, rng, signature, witness):
     main.add_command(command)

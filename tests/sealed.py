@@ -16,8 +16,9 @@ from progressive.audit.alarms import Alarms
 from progressive.audit.checkpoint import CosignatureVerifier
 from progressive.audit.folder import LogFolder
 from progressive.audit.history import History
+from progressive.audit.index_file import index_file
 from progressive.audit.note import Signer
-from progressive.audit.sealing import Plan, Sealing, index_file
+from progressive.audit.sealing import Plan, Sealing
 from progressive.audit.witness import load_app
 from progressive.audit.witness_record import WitnessRecord
 from progressive.gaming_day import GamingDays

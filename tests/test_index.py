@@ -24,7 +24,7 @@ from meters.server import EmbeddedServer
 from meters.state import GROWING, PARTS, Award
 from progressive.audit.history import AwardRecord, History
 from progressive.audit.index import Index, IndexStale
-from progressive.audit.sealing import index_file, open_index
+from progressive.audit.index_file import index_file, open_index
 from progressive.gaming_day import DAY, GamingDays
 
 ZONES = ("America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Havana", "UTC")

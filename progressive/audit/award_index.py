@@ -75,6 +75,9 @@ CREATE TABLE awards (
 CREATE INDEX awards_by_state ON awards (state, award);
 CREATE INDEX awards_by_round ON awards ("table", round);
 CREATE INDEX awards_by_level ON awards (level, won);
+CREATE TABLE handed (
+    entry INTEGER, award INTEGER, "to" INTEGER, micros INTEGER, PRIMARY KEY ("to", entry, award)
+) WITHOUT ROWID;
 CREATE TABLE proposals (number INTEGER PRIMARY KEY, by TEXT, what TEXT, body TEXT);
 """
 
@@ -164,6 +167,8 @@ CREATE TABLE proposals (number INTEGER PRIMARY KEY, by TEXT, what TEXT, body TEX
         own = award.amount - award.added
         to_reserve = min(award.from_reserve, own)
         rest = own - to_reserve - min(award.from_house, own - to_reserve)
+        handed = (entry.n, award.award, to, rest)
+        self._db.execute("INSERT INTO handed VALUES (?, ?, ?, ?)", handed)
         later = self._find(to)
         if later:
             back = min(later.added, rest)

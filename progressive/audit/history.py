@@ -65,6 +65,14 @@ class AwardRecord(msgspec.Struct, frozen=True, kw_only=True):
     second: str
 
 
+class Handed(msgspec.Struct, frozen=True):
+    """What a reversed award left to a later one, in micro-dollars."""
+
+    entry: int
+    award: int
+    micros: int
+
+
 class Flow(msgspec.Struct, frozen=True):
     """What a kind of entry posted to an account in a day, in micro-dollars."""
 
@@ -167,6 +175,13 @@ class History:
             'SELECT * FROM awards WHERE "table" = ? AND round = ? ORDER BY award', table, round_
         )
         return [_award(row) for row in rows]
+
+    def handed_to(self, award: int) -> list[Handed]:
+        """List what reversed awards have left to this one."""
+        rows = self._rows(
+            'SELECT entry, award, micros FROM handed WHERE "to" = ? ORDER BY entry, award', award
+        )
+        return [Handed(**row) for row in rows]
 
     def last_reset(self, level: str, before: int) -> int:
         """Give the last entry before another in which a level was won whole, or 0."""

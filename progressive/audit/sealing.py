@@ -15,7 +15,7 @@ from progressive.audit import log_key
 from progressive.audit.alarms import Alarm, Alarms
 from progressive.audit.balances import EVERY_ENTRIES, Balances
 from progressive.audit.checkpoint import CosignatureVerifier
-from progressive.audit.index import SUFFIX, Index, IndexStale
+from progressive.audit.index_file import open_index
 from progressive.audit.note import Signer
 from progressive.audit.sealer import Sealer, SealRefused, open_log
 from progressive.audit.segments import LogDamaged
@@ -113,29 +113,3 @@ class Sealing:
         return Sealer(
             stream, log, signer, self.alarms, index=index, balances=balances, witnesses=witnesses
         )
-
-
-def open_index(folder: Path, days: GamingDays, size: int) -> Index:
-    """Open the index beside a log, or begin it anew where it does not belong to the log."""
-    path = index_file(folder)
-    try:
-        index = Index(path, days)
-        if index.size <= size:
-            return index
-        index.close()
-    except IndexStale:
-        pass
-    remove_index(folder)
-    return Index(path, days)
-
-
-def index_file(folder: Path) -> Path:
-    """Name the index of a log."""
-    return folder.with_name(folder.name + SUFFIX)
-
-
-def remove_index(folder: Path) -> None:
-    """Throw an index away, with what SQLite keeps beside it."""
-    path = index_file(folder)
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
