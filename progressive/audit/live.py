@@ -29,9 +29,9 @@ def check_link(
     """
     found = check_journal(stream, log)
     for _ in range(AUDITS):
-        balance = stream.meters.numbers()["balance"]
+        balance = stream.meters.numbers().get("balance")
         audited = audit(stream.meters, log.size, progress)
-        if audited.is_exact or stream.meters.numbers()["balance"] == balance:
+        if audited.is_exact or stream.meters.numbers().get("balance") == balance:
             break  # else a new balance was sealed meanwhile, and the old one trimmed away
     problems = [*found.problems, *(one for one in audited.problems if one not in found.problems)]
     return msgspec.structs.replace(found, problems=problems)
