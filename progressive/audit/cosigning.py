@@ -5,14 +5,12 @@ between for whatever checkpoint is the newest when its last answer is in.
 """
 
 import threading
-from collections import deque
 from collections.abc import Callable
 
 from progressive.audit import note
 from progressive.audit.alarms import Alarm, Alarms
 from progressive.audit.folder import LogFolder
 from progressive.audit.note import Signature, Verifier
-from progressive.audit.segments import LogDamaged
 from progressive.audit.witness_client import (
     WitnessAway,
     WitnessClient,
@@ -45,7 +43,7 @@ class Cosigning:
         self._alarms = alarms
         self._turn = threading.Condition()
         self._stopped = False
-        self._ends = deque(_waiting_ends(log, witness.key))
+        self._end = _last_cosigned_end(log, witness.key)
         self._newest = log.size
         self._asked = -1
         self._failures = 0
@@ -63,12 +61,10 @@ class Cosigning:
         if self._thread.is_alive():
             self._thread.join()
 
-    def tell(self, size: int, *, ends_segment: bool) -> None:
+    def tell(self, size: int) -> None:
         """Say that there is a new checkpoint."""
         with self._turn:
             self._newest = size
-            if ends_segment:
-                self._ends.append(size)
             self._turn.notify()
 
     def _run(self) -> None:
@@ -81,7 +77,7 @@ class Cosigning:
     def _try(self, log: LogFolder) -> None:
         try:
             self._ask(log)
-        except (WitnessError, LogDamaged, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next checkpoint is asked for
             self._fail(error)
 
     def _wait(self) -> bool:
@@ -95,10 +91,10 @@ class Cosigning:
 
     def _ask(self, log: LogFolder) -> None:
         log.refresh()
-        while self._ends:
-            self._ask_for_end(log, self._ends[0])
-            self._ends.popleft()
-        log.refresh()
+        step = log.segment_entries
+        for end in range(self._end + step, log.size, step):
+            self._ask_for_end(log, end)
+            self._end = end
         found = self._witness.cosign(log.signed, log.consistency_proof)
         self._record(log.size, found)
         self._asked = log.size
@@ -129,17 +125,15 @@ class Cosigning:
         )
 
 
-def _waiting_ends(log: LogFolder, witness: Verifier) -> list[int]:
-    """Give the ends of late segments that this witness has not cosigned, the oldest first."""
-    waiting: list[int] = []
+def _last_cosigned_end(log: LogFolder, witness: Verifier) -> int:
+    """Find the segment's end up to which this witness need not be asked any more."""
     end = log.size - log.size % log.segment_entries
-    while end and len(waiting) < LOOK_BACK_SEGMENTS:
+    for _ in range(LOOK_BACK_SEGMENTS):
         signed = log.checkpoint_at(end)
         if signed is None or _is_signed(signed, witness):
             break
-        waiting.insert(0, end)
         end -= log.segment_entries
-    return waiting
+    return end
 
 
 def _is_signed(signed: bytes, key: Verifier) -> bool:

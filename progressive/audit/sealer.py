@@ -137,10 +137,9 @@ class Sealer:
         with self._checkpoint:
             self._log.append(lines)
             self._log.seal(self._signer)
-        ends_segment = self._log.room == self._log.segment_entries
         for asking in self._asking:
-            asking.tell(self._log.size, ends_segment=ends_segment)
-        if ends_segment:
+            asking.tell(self._log.size)
+        if self._log.room == self._log.segment_entries:
             self._close_segments()
 
     def _record(self, size: int, signature: Signature) -> None:
