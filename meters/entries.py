@@ -271,7 +271,7 @@ AnyEntry = (
 _decoder = msgspec.json.Decoder(AnyEntry)
 
 
-def read_entry(line: str) -> AnyEntry:
+def read_entry(line: str | bytes) -> AnyEntry:
     """Read a line of the journal."""
     entry: AnyEntry = _decoder.decode(line)
     return entry

@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from progressive.commands.audit import audit
 from progressive.commands.check import check
 from progressive.commands.demo import demo
 from progressive.commands.evaluate import evaluate
 from progressive.commands.meters import meters
 from progressive.commands.odds import odds
 from progressive.commands.rng import rng
+from progressive.commands.signature import signature
 from progressive.commands.witness import witness
 
 
@@ -50,5 +52,5 @@ def main() -> None:
     """
 
 
-for command in (check, demo, evaluate, meters, odds, rng, witness):
+for command in (audit, check, demo, evaluate, meters, odds, rng, signature, witness):
     main.add_command(command)

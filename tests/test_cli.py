@@ -20,7 +20,9 @@ from progressive.rules.baccarat import Round
 
 PROGRAM = str(Path(sys.executable).with_name("progressive"))
 EXAMPLE = Path(progressive.__file__).with_name("example.toml")
-COMMANDS = ("check", "demo", "evaluate", "meters", "odds", "rng", "witness")
+COMMANDS = (
+    "audit", "check", "demo", "evaluate", "meters", "odds", "rng", "signature", "witness",
+)  # fmt: skip
 KING_9_WAYS = {
     "star": "3136",
     "spade": "5468288",

@@ -83,6 +83,16 @@ class LogFolder:
         """Give the signed checkpoint that closes a segment."""
         return (self.folder / segment.checkpoint).read_bytes()
 
+    @property
+    def segment_entries(self) -> int:
+        """Tell how many entries a full segment has."""
+        return self._segments.length
+
+    def checkpoint_at(self, size: int) -> bytes | None:
+        """Give the signed checkpoint of a segment's end, if it is kept."""
+        path = self._closing(size)
+        return path.read_bytes() if path.exists() else None
+
     def inclusion_proof(self, index: int, size: int | None = None) -> list[bytes]:
         """Prove that an entry is in the log, at a sealed size of now or earlier."""
         size = self._sealed(size)

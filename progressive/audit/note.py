@@ -146,6 +146,10 @@ class Signer:
         """Give the name that stands in the signature line."""
         return self.verifier.name
 
+    def named(self, name: str) -> Self:
+        """Give the private key under another name, which makes it another key to verifiers."""
+        return type(self)(name, self._private.private_bytes_raw())
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.verifier}>"
 

@@ -24,6 +24,7 @@ from progressive.audit.segments import Appender, LogDamaged
 SEGMENT_ENTRIES = 50_000
 ENTRY_BYTES_MAX = 1 << 20
 REBUILD_ENTRIES = 10_000
+_END, _CLOSED = "the growing end", "the closed segments"
 
 
 class LogBusy(Exception):  # noqa: N818 - it is the log that is busy
@@ -61,7 +62,7 @@ class LogWriter(LogFolder):
             self._segments.folder.mkdir(exist_ok=True)
             self._recover()
             undo.pop_all()
-        self._failed = False
+        self._halves: set[str] = set()  # what was begun and not finished
         self._tree = self._hashes.tree(self.size)
         self._end = Appender(self._segments, self.size)
 
@@ -92,7 +93,7 @@ class LogWriter(LogFolder):
         for entry in entries:
             if b"\n" in entry or len(entry) > ENTRY_BYTES_MAX:
                 raise ValueError(f"an entry is one line of at most {ENTRY_BYTES_MAX:,} bytes")
-        with self._writing():
+        with self._writing(_END):
             before = self.appended
             self._end.append(entries)
             self._hashes.write(before, self._tree.extend(entries))
@@ -100,12 +101,14 @@ class LogWriter(LogFolder):
     def seal(self, signer: Signer) -> bytes:
         """Make all entries durable and sign the checkpoint that covers them."""
         self._insist_on_key(signer)
-        with self._writing():
+        with self._writing(_END):
             if self.appended > self.size:
                 self._end.sync()
                 self._hashes.sync()
                 sealed = Checkpoint(self.key.name, self.appended, self._tree.root())
                 self._put_latest(bytes(note.sign(sealed.text, signer)))
+                if self.size % self._segments.length == 0:
+                    durable.replace(self._closing(self.size), self.signed)
         return self.signed
 
     def add_signatures(self, size: int, signatures: Sequence[Signature]) -> None:
@@ -117,11 +120,14 @@ class LogWriter(LogFolder):
             durable.replace(closing, _with(closing.read_bytes(), signatures))
 
     def close_segments(self, signer: Signer) -> int:
-        """Compress and list the full segments that are sealed; returns how many."""
+        """Compress and list the full segments that are sealed; returns how many.
+
+        It takes a while, and may run in a thread of its own beside whoever appends and seals.
+        """
         self._insist_on_key(signer)
         count = 0
         while self._closed_end() + self._segments.length <= self.size:
-            with self._writing():
+            with self._writing(_CLOSED):
                 self._close_segment(self._closed_end(), signer)
             count += 1
         return count
@@ -192,12 +198,12 @@ class LogWriter(LogFolder):
         self.refresh()
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        if self._failed:
+    def _writing(self, part: str) -> Iterator[None]:
+        if part in self._halves:
             raise WriteFailed(f"{self.folder}: a write failed; open the log again")
-        self._failed = True
+        self._halves.add(part)
         yield
-        self._failed = False
+        self._halves.discard(part)
 
 
 def _with(signed: bytes, signatures: Sequence[Signature]) -> bytes:
