@@ -221,7 +221,8 @@ function Verbs.balance(keys, args)
   return '{"entry":' .. int(entry) .. '}'
 end
 
--- sealed: the sealer's cursor; the journal is trimmed behind the last balance that is sealed.
+-- sealed: the sealer's cursor; the journal is trimmed behind the last balance that is sealed, once
+-- the link has been audited: until then the auditor may need what lies behind it.
 -- ARGV: how many entries are sealed. Answer: sealed, first entry kept. Refusals: seal_ahead.
 function Verbs.sealed(keys, args)
   local sealed = whole(args[1], 'sealed', 0, AMOUNT_MAX)
@@ -232,7 +233,7 @@ function Verbs.sealed(keys, args)
       ': this server is behind its seal and must stay closed')
   end
   local balance = tonumber(found[2] or '0')
-  if balance > 0 and balance <= sealed then
+  if balance > 0 and balance <= sealed and audited[keys[1]] == tonumber(found[1]) then
     redis.call('XTRIM', keys[2], 'MINID', int(balance) .. '-0')
   end
   return '{"sealed":' .. int(sealed) .. ',"balance":' .. int(balance) .. '}'
