@@ -108,6 +108,8 @@ class Player:
         self.at: dict[str, int] = {}
 
     def play(self, steps: int) -> None:
+        if self.store.told or self.store.pending:  # the round that a killed player was in
+            self._round(self.store.rounds + 1)
         while self.store.steps < steps and not (self.pit.folder / "stop").exists():
             self._round(self.store.rounds + 1)
         self.store.write(self.seen)
