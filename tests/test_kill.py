@@ -265,3 +265,22 @@ def test_after_a_restart_no_function_writes_until_the_link_is_audited(
         assert_nothing_is_written(meters)
         assert audit(meters).is_exact
         meters.run(meters.calls.deal("T1", 1, "ann", ("KS9H", "2C3D"), {}))
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_an_audit_of_before_a_restart_does_not_open_the_link_after_it(
+    kind: str, tmp_path: Path
+) -> None:
+    with EmbeddedServer(tmp_path, binary=BINARIES[kind]) as server, server.client() as client:
+        meters = opened(client)
+        client.function_load(source(), replace=True)
+
+        def restart(_done: int, _entries: int) -> None:
+            os.kill(server.pid, signal.SIGKILL)
+            wait_for(lambda: server.starts == 2)
+
+        with pytest.raises(Refused, match="restarted"):
+            audit(meters, progress=restart)
+        assert not meters.is_audited()
+        assert audit(meters).is_exact
+        assert meters.is_audited()

@@ -239,13 +239,28 @@ function Verbs.sealed(keys, args)
   return '{"sealed":' .. int(sealed) .. ',"balance":' .. int(balance) .. '}'
 end
 
+local started -- names this start of the server; known from when an auditor first asks for it
+
+-- start: the name of this start, which an auditor hands back with its word. Read only.
+function Verbs.start()
+  if not started then
+    local now = redis.call('TIME')
+    started = now[1] .. '.' .. now[2]
+  end
+  return started
+end
+
 -- audited: an auditor vouches for the journal up to its head; only then is anything written.
--- ARGV: head. Answer: head. Refusals: unknown_link, head_moved.
+-- ARGV: head, and the start in which it was audited. Answer: head.
+-- Refusals: unknown_link, head_moved, restarted.
 function Verbs.audited(keys, args)
   local head = redis.call('HGET', keys[1], 'head')
   if not head then refuse('unknown_link', 'there is no such link on this server') end
   if head ~= args[1] then
     refuse('head_moved', 'the journal is at entry ' .. head .. ', the audit at ' .. args[1])
+  end
+  if args[2] and args[2] ~= started then
+    refuse('restarted', 'the server was started again during the audit: audit it anew')
   end
   audited[keys[1]], links[keys[1]] = tonumber(head), nil
   return '{"head":' .. head .. '}'
