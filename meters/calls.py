@@ -261,9 +261,9 @@ class Calls:
         """Move the sealer's cursor; the journal is trimmed behind the last sealed balance."""
         return Call("pm_sealed", self.keys.all(), (count,), _SEALED)
 
-    def audited(self, head: int) -> Call[Head]:
-        """Vouch for the journal up to its head, so that the link takes steps on this server."""
-        return Call("pm_audited", self.keys.all(), (head,), _HEAD)
+    def audited(self, head: int, start: str) -> Call[Head]:
+        """Vouch for the journal up to its head, so that the link takes steps in this start."""
+        return Call("pm_audited", self.keys.all(), (head, start), _HEAD)
 
     def due(self, table: str) -> Call[Due]:
         """Read what deciding Must Hit for a table's round needs."""

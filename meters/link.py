@@ -82,6 +82,10 @@ class Meters:
         """Tell whether the server would take a step of this link."""
         return bool(self.client.fcall_ro("pm_is_audited", 1, self.calls.keys.link))
 
+    def start(self) -> str:
+        """Name the present start of the server, so that an audit is known to be of it."""
+        return str(self.client.fcall_ro("pm_start", 1, self.calls.keys.link))
+
     def journal(self, first: int, last: int | None = None) -> Iterator[tuple[int, str]]:
         """Give the journal's entries from one number to another, as far as they are kept."""
         at = first

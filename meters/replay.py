@@ -131,6 +131,7 @@ def audit(meters: Meters, sealed: int = 0, progress: Progress | None = None) -> 
 
     `sealed` is how many entries the seal holds: a server that is behind it stays closed.
     """
+    start = meters.start()
     held = meters.snapshot()
     head = held.numbers["head"]
     first = held.numbers["balance"] or 1
@@ -153,7 +154,7 @@ def audit(meters: Meters, sealed: int = 0, progress: Progress | None = None) -> 
     if not meters.is_audited():
         problems += _side_records(meters, held)
     if not problems and not meters.is_audited():
-        meters.run(meters.calls.audited(head))
+        meters.run(meters.calls.audited(head, start))
     return Audit(meters.link, first, head, problems)
 
 

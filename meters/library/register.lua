@@ -1,6 +1,6 @@
 -- Registration: one function a verb, `pm_<verb>`; a refusal becomes the reply REFUSED {json}.
 
-local READ_ONLY = {snapshot = true, is_audited = true, due = true}
+local READ_ONLY = {snapshot = true, is_audited = true, due = true, start = true}
 
 local function registered(verb)
   return function(keys, args)
@@ -18,7 +18,7 @@ end
 local NAMES = {
   'open', 'message', 'messages', 'card', 'lock', 'deal', 'correct', 'end', 'void', 'cancel', 'shoe',
   'close_table', 'open_table', 'pay', 'propose', 'approve', 'reject', 'receive', 'cleared',
-  'balance', 'sealed', 'audited', 'is_audited', 'snapshot', 'due', 'record',
+  'balance', 'sealed', 'audited', 'is_audited', 'snapshot', 'due', 'record', 'start',
 }
 for i = 1, #NAMES do
   redis.register_function({

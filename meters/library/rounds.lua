@@ -341,12 +341,8 @@ function Verbs.shoe(keys, args)
     refuse('reveal_needed', 'the shoe before was committed to: reveal its secret')
   end
   local body = {',"table":', quoted(state.name), ',"shoe":', int(number), ',"by":', quoted(args[2])}
-  if commit ~= '' then
-    body[#body + 1] = ',"commit":' .. quoted(commit)
-    redis.call('HSET', keys[7], 'shoe:' .. state.name, args[4])
-  elseif state.commit ~= '' then
-    redis.call('HDEL', keys[7], 'shoe:' .. state.name)
-  end
+  local committed = state.commit
+  if commit ~= '' then body[#body + 1] = ',"commit":' .. quoted(commit) end
   if secret ~= '' then
     body[#body + 1] = ',"secret":' .. quoted(secret) .. ',"salt":' .. quoted(salt)
   end
@@ -357,6 +353,12 @@ function Verbs.shoe(keys, args)
   Tables.set(state, 'commit', commit)
   state.sets['shoe.answer'] = answer
   Tables.write(state)
+  -- After the table: a sealed secret alone, torn off the rest, would not show in an audit.
+  if commit ~= '' then
+    redis.call('HSET', keys[7], 'shoe:' .. state.name, args[4])
+  elseif committed ~= '' then
+    redis.call('HDEL', keys[7], 'shoe:' .. state.name)
+  end
   Ledger.write(book)
   return answer
 end

@@ -221,7 +221,8 @@ function Verbs.balance(keys, args)
   return '{"entry":' .. int(entry) .. '}'
 end
 
--- sealed: the sealer's cursor; the journal is trimmed behind the last balance that is sealed.
+-- sealed: the sealer's cursor; the journal is trimmed behind the last balance that is sealed, once
+-- the link has been audited: until then the auditor may need what lies behind it.
 -- ARGV: how many entries are sealed. Answer: sealed, first entry kept. Refusals: seal_ahead.
 function Verbs.sealed(keys, args)
   local sealed = whole(args[1], 'sealed', 0, AMOUNT_MAX)
@@ -232,19 +233,34 @@ function Verbs.sealed(keys, args)
       ': this server is behind its seal and must stay closed')
   end
   local balance = tonumber(found[2] or '0')
-  if balance > 0 and balance <= sealed then
+  if balance > 0 and balance <= sealed and audited[keys[1]] == tonumber(found[1]) then
     redis.call('XTRIM', keys[2], 'MINID', int(balance) .. '-0')
   end
   return '{"sealed":' .. int(sealed) .. ',"balance":' .. int(balance) .. '}'
 end
 
+local started -- names this start of the server; known from when an auditor first asks for it
+
+-- start: the name of this start, which an auditor hands back with its word. Read only.
+function Verbs.start()
+  if not started then
+    local now = redis.call('TIME')
+    started = now[1] .. '.' .. now[2]
+  end
+  return started
+end
+
 -- audited: an auditor vouches for the journal up to its head; only then is anything written.
--- ARGV: head. Answer: head. Refusals: unknown_link, head_moved.
+-- ARGV: head, and the start in which it was audited. Answer: head.
+-- Refusals: unknown_link, head_moved, restarted.
 function Verbs.audited(keys, args)
   local head = redis.call('HGET', keys[1], 'head')
   if not head then refuse('unknown_link', 'there is no such link on this server') end
   if head ~= args[1] then
     refuse('head_moved', 'the journal is at entry ' .. head .. ', the audit at ' .. args[1])
+  end
+  if args[2] and args[2] ~= started then
+    refuse('restarted', 'the server was started again during the audit: audit it anew')
   end
   audited[keys[1]], links[keys[1]] = tonumber(head), nil
   return '{"head":' .. head .. '}'
