@@ -41,6 +41,7 @@ class Torn(LastCall):
     def __init__(self, meters: Meters, data: Path, last: str) -> None:
         prepare, call = LAST[last]
         prepare(meters)
+        self.last = last
         self.call = call(meters)
         self.before = meters.snapshot()
         super().__init__(data, lambda: ask(meters, self.call))
@@ -86,7 +87,8 @@ class Lane:
             assert_opens_as(meters, torn.state(cut))
             if not twice:
                 return
-            assert_same(ask(meters, torn.call), torn.answers)
+            if cut < len(torn.record) or torn.last != "balance":  # a balance is no step
+                assert_same(ask(meters, torn.call), torn.answers)
             assert_same_but_time(meters.snapshot(), torn.after)
             go_on(meters)
             last = meters.snapshot()
@@ -108,10 +110,13 @@ def assert_opens_as(meters: Meters, state: State) -> None:
 
 
 def assert_same(again: list[Any], first: list[Any]) -> None:
-    """A repeat is answered as the first call was; only a message is told that it is one."""
+    """A repeat is answered as the first call was; devices and other links are told it is one."""
     for ours, theirs in zip(again, first, strict=True):
-        is_repeat = ours.get("result") == "duplicate"
-        assert ours == (theirs | {"result": "duplicate"} if is_repeat else theirs)
+        if ours.get("result") == "duplicate":
+            told = {name: value for name, value in ours.items() if value}
+            assert told.items() <= (theirs | {"result": "duplicate"}).items()
+        else:
+            assert ours == theirs
 
 
 def assert_same_but_time(held: State, state: State) -> None:
