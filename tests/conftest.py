@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from journals import Journals, play_journals
 from redis import Redis
 from servers import BINARIES, BOTH
 
@@ -43,3 +44,11 @@ def any_server(
 def any_client(any_server: EmbeddedServer) -> Iterator[Redis]:
     """Give a client of each kind of server in turn, with nothing in it."""
     yield from emptied(any_server)
+
+
+@pytest.fixture(scope="session")
+def journals(server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Journals:
+    """Give journals with every kind of entry, played once."""
+    with server.client() as client:
+        client.flushall()
+        return play_journals(client, tmp_path_factory.mktemp("play"))

@@ -105,3 +105,20 @@ def test_an_automated_table_draws_the_same_cards_again_until_they_are_dealt(
         more = "".join(played.player[2:] + played.banker[2:])
         controller.end("AU-301", round_, "system", more)
     controller.new_shoe("AU-301", 2, "system")
+
+
+def test_a_table_whose_combinations_were_changed_plays_by_the_new_ones(
+    controller: Controller,
+) -> None:
+    meters, calls = controller.meters, controller.meters.calls
+    before = controller.known().tables["MB-101"].definition
+    new = msgspec.structs.replace(before, combinations=["KD9C", *before.combinations[1:]])
+    meters.run(calls.close_table("MB-101", "sue", "new layout"))
+    body = {"definition": msgspec.to_builtins(new)}
+    meters.run(calls.propose(1, "sue", "table", "new layout", body))
+    meters.run(calls.approve(1, "bob", ["MB-101"]))
+    meters.run(calls.open_table("MB-101", "sue", "new layout"))
+    bet(controller, "MB-101", 1, [1])
+    controller.lock("MB-101", 1, [1], "dealer")
+    won = controller.deal("MB-101", 1, hand("K♦ 9♣"), hand("9♣ K♦"), "dealer").awards
+    assert [award.line for award in won] == ["star"]

@@ -145,6 +145,7 @@ def _table(books: Books, body: Body) -> dict[str, object]:
     if table.status != "closed":
         raise Refused("table_not_closed", definition.name)
     table.definition, table.places, table.decks = definition, definition.seats, definition.decks
+    books.numbers["config"] = books.entry
     return {}
 
 
