@@ -15,6 +15,7 @@ from meters.state import State
 from progressive.definition import draw_parameters
 from progressive.draws import must_hit, shoe
 from progressive.draws.drbg import Source
+from progressive.draws.scaling import DrawError
 from progressive.draws.secret import DrawSecret
 from progressive.draws.vault import Vault
 from progressive.rules.baccarat import Round, round_of
@@ -23,6 +24,7 @@ from progressive.rules.royal9 import PAYTABLES, Seating, combination
 from progressive.rules.rulebooks import Rulebook
 from progressive.rules.shoe import new_shoe
 
+AUTOMATED: Final = "automated"
 DECIDE_TRIES: Final = 100  # an end that keeps losing the race is a defect, not bad luck
 
 
@@ -139,7 +141,7 @@ class Controller:
     def new_shoe(self, table: str, number: int, by: str) -> NewShoe:
         """Change the cards; an automated table's are committed to, and the last ones revealed."""
         definition = self.known().tables[table].definition
-        if definition.kind != "automated":
+        if definition.kind != AUTOMATED:
             return self.meters.run(self.meters.calls.shoe(table, number, by))
         name = shoe.ShoeName(self.meters.link, table, number, definition.decks)
         secret = DrawSecret.fresh(self.source)
@@ -161,18 +163,36 @@ class Controller:
         decks = self.known().tables[table].decks
         return shoe.ShoeName(self.meters.link, table, due.shoe, decks)
 
+    def deal_drawn(self, table: str, round_: int, by: str) -> tuple[Round, Dealt]:
+        """Deal a locked round from an automated table's shoe; a repeat gives the same."""
+        if table in self.known().tables and self.known().tables[table].definition.kind != AUTOMATED:
+            raise Refused("not_automated", f"{table} has no shoe of the controller's")
+        due = self.meters.run(self.meters.calls.due(table))
+        if due.round != round_:
+            code = "stale_round" if round_ < due.round else "round_ahead"
+            raise Refused(code, f"the table is at round {due.round}", {"round": due.round})
+        played = self.draw_round(table)
+        return played, self.deal(table, round_, played.player[:2], played.banker[:2], by)
+
     def draw_round(self, table: str) -> Round:
         """Draw a locked round's cards from an automated table's shoe; a repeat draws the same."""
         due = self.meters.run(self.meters.calls.due(table))
-        if due.phase != "locked" or not due.line:
+        if due.phase == "open" or not due.line or not due.shoe_sealed:
             raise Refused("wrong_phase", f"{table} has no locked round to draw cards for")
         name = self._shoe_name(table, due)
-        left = tuple(name.decks - int(seen) for seen in due.counts)
+        dealt_now = [due.cards[at : at + 2] for at in range(0, len(due.cards), 2)]
+        left = tuple(
+            name.decks - int(seen) + dealt_now.count(card)
+            for card, seen in zip(ALL_CARDS, due.counts, strict=True)
+        )
         gone = name.decks * len(ALL_CARDS) - sum(left)
         # Whether the cover card is out is for whoever runs the table to watch.
         at = shoe.AutomatedShoe(name, replace(new_shoe(self.book, name.decks), dealt=gone), left)
         lock = shoe.Lock(due.round, hashlib.sha256(due.line.encode()).hexdigest())
-        dealt, _ = at.deal(self._shoe_secret(table, due), lock)
+        try:
+            dealt, _ = at.deal(self._shoe_secret(table, due), lock)
+        except DrawError as error:
+            raise Refused("shoe_over", str(error)) from None
         return dealt.played
 
 

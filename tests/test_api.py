@@ -148,3 +148,64 @@ def test_a_request_that_is_wrongly_signed_is_refused(
     assert (response.status_code, json_of(response)["code"]) == (status, code)
     assert response.mimetype == "application/problem+json"
     assert services.controllers["royal"].meters.snapshot() == before
+
+
+def test_a_device_can_prove_the_time_that_it_is_told(services: Services, hub: Hub) -> None:
+    """A wrong clock is set by the answer, so the answer is signed like any other."""
+    response = hub.post("/v1/messages", message(), time_ms=1)
+    assert "Progressive-Signature" in response.headers  # which the hub has checked
+    assert abs(json_of(response)["facts"]["server_time_ms"] - services.now_ms()) < 10_000
+
+
+def test_who_does_not_have_the_key_gets_no_signature(hub: Hub) -> None:
+    response = hub.post("/v1/messages", message(), key=b"x" * 32)
+    assert "Progressive-Signature" not in response.headers
+
+
+def test_a_links_definition_says_what_every_wager_contributes(
+    services: Services, http: FlaskClient
+) -> None:
+    person(services, http, "ada", Role.AUDITOR)
+    [link] = json_of(http.get("/v1/links"))["links"]
+    assert link["terms"]["stake_micros"] == 5_000_000
+    rates = {level["name"]: level["increment_ppm"] for level in link["levels"]}
+    assert rates == {"star": 90_000, "spade": 50_000, "heart": 50_000, "must_hit": 20_000}
+    assert [table["name"] for table in link["tables"]] == ["AU-301", "DA-201", "MB-101", "MB-102"]
+
+
+def test_a_repeat_of_the_fourth_card_after_its_round_is_answered_and_deals_nothing(
+    services: Services, http: FlaskClient
+) -> None:
+    reader = Hub(http, "shoe-201", services.devices.add("shoe-201", Kind.SHOE, ["DA-201"], "admin"))
+    headers = person(services, http, "dina", Role.DEALER)
+    at = "/v1/tables/DA-201/rounds/1"
+    http.post(f"{at}/lock", json={"seats": []}, headers=headers)
+    said = [
+        {"table": "DA-201", "epoch": 1, "sequence": number, "round": 1, "card": card}
+        for number, card in enumerate(["KS", "2H", "9H", "7D"], 1)
+    ]
+    told = [json_of(reader.post("/v1/cards", body)) for body in said]
+    assert [answer["phase"] for answer in told] == ["locked", "locked", "locked", "dealt"]
+    assert json_of(reader.post("/v1/cards", said[-1]))["phase"] == "dealt"
+    http.post(f"{at}/end", json={}, headers=headers)
+    before = services.controllers["royal"].meters.snapshot()
+    again = reader.post("/v1/cards", said[-1])
+    assert (again.status_code, json_of(again)["result"]) == (200, "duplicate")
+    assert services.controllers["royal"].meters.snapshot() == before
+
+
+def test_an_automated_table_is_dealt_by_the_controller_and_a_repeat_draws_the_same(
+    services: Services, http: FlaskClient
+) -> None:
+    headers = person(services, http, "dina", Role.DEALER)
+    at = "/v1/tables/AU-301/rounds/1"
+    http.post("/v1/tables/AU-301/shoe", json={"shoe": 1}, headers=headers)
+    early = http.post(f"{at}/draw", headers=headers)
+    assert (early.status_code, json_of(early)["code"]) == (409, "wrong_phase")
+    http.post(f"{at}/lock", json={"seats": []}, headers=headers)
+    drawn = json_of(http.post(f"{at}/draw", headers=headers))
+    assert json_of(http.post(f"{at}/draw", headers=headers)) == drawn
+    ended = http.post(f"{at}/end", json={"cards": drawn.get("thirds", [])}, headers=headers)
+    assert json_of(ended)["round"] == 2
+    by_hand = http.post("/v1/tables/MB-101/rounds/1/draw", headers=headers)
+    assert json_of(by_hand)["code"] == "not_automated"

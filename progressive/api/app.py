@@ -16,7 +16,7 @@ from werkzeug.exceptions import HTTPException
 from meters.errors import Refused
 from meters.server_error import ServerError
 from progressive.api import cage, dealing, entrance, openapi, people, reading, sensors
-from progressive.api.auth import SESSION_COOKIE, SIGNATURE_HEADER, Rates, Signed, authenticate
+from progressive.api.auth import SESSION_COOKIE, SIGNATURE_HEADER, Rates, Signed, admit, identify
 from progressive.api.problems import MEDIA_TYPE, Problem, ProblemError, document, of_refusal
 from progressive.api.routes import Call, Query, Route
 from progressive.api.services import Services
@@ -66,7 +66,8 @@ def _view(route: Route, services: Services, rates: Rates) -> Callable[..., Respo
         signed = Signed()
         call: Call | None = None
         try:
-            signed = authenticate(request, route, services, rates)
+            signed = identify(request, route, services)
+            admit(signed, request, route, services, rates)
             params |= {query.name: _query(query) for query in route.query}
             body = _body(decoder) if decoder else None
             call = Call(services, signed.caller, params, body)

@@ -10,7 +10,7 @@ from progressive.api.problems import ProblemError
 from progressive.api.routes import Route
 from progressive.api.services import Caller, Limits, Services
 from progressive.api.signing import same, sign_request
-from progressive.devices import Kind
+from progressive.devices import Device, Kind
 from progressive.people.roles import Deed
 
 DEVICE_HEADER = "Progressive-Device"
@@ -33,20 +33,40 @@ class Signed:
     signature: str = ""
 
 
-def authenticate(request: Request, route: Route, services: Services, rates: "Rates") -> Signed:
-    """Find out who calls, and refuse whom the route does not allow."""
+def identify(request: Request, route: Route, services: Services) -> Signed:
+    """Find out who calls."""
     if route.is_open:
         return Signed()
     if route.for_devices:
-        return _device(request, route, services, rates)
-    caller = _person(request, services)
+        return _device(request, services)
+    return Signed(_person(request, services))
+
+
+def admit(
+    signed: Signed, request: Request, route: Route, services: Services, rates: "Rates"
+) -> None:
+    """Refuse whom the route does not allow; a device that is known gets even that signed."""
+    caller = signed.caller
+    if caller.device is not None:
+        _admit_device(caller.device, int(request.headers[TIME_HEADER]), route, services, rates)
+        return
     deeds = [who for who in route.who if isinstance(who, Deed)]
     if deeds and not any(caller.may(deed) for deed in deeds):
         raise ProblemError("not_allowed", f"{caller.name} may not do this")
-    return Signed(caller)
 
 
-def _device(request: Request, route: Route, services: Services, rates: "Rates") -> Signed:
+def _admit_device(
+    device: Device, time_ms: int, route: Route, services: Services, rates: "Rates"
+) -> None:
+    now = services.now_ms()
+    if abs(now - time_ms) > services.limits.clock_skew_ms_max:
+        raise ProblemError("clock_skew", "the request's time is too far off", server_time_ms=now)
+    if Kind(device.kind) not in route.who:
+        raise ProblemError("not_allowed", f"a {device.kind} may not do this")
+    rates.count(device.device, services.limits)
+
+
+def _device(request: Request, services: Services) -> Signed:
     name = request.headers.get(DEVICE_HEADER, "")
     told_time = request.headers.get(TIME_HEADER, "")
     signature = request.headers.get(SIGNATURE_HEADER, "")
@@ -64,12 +84,6 @@ def _device(request: Request, route: Route, services: Services, rates: "Rates") 
             break
     else:
         raise ProblemError("wrong_signature", "the signature does not fit the request")
-    now = services.now_ms()
-    if abs(now - int(told_time)) > services.limits.clock_skew_ms_max:
-        raise ProblemError("clock_skew", "the request's time is too far off", server_time_ms=now)
-    if Kind(device.kind) not in route.who:
-        raise ProblemError("not_allowed", f"a {device.kind} may not do this")
-    rates.count(name, services.limits)
     return Signed(Caller(name=name, device=device), key, signature)
 
 

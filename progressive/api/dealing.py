@@ -51,6 +51,21 @@ def deal(call: Call) -> wire.Dealt:
     return _dealt(table, controller.deal(table, round_, *hands, call.caller.name))
 
 
+def draw(call: Call) -> wire.Drawn:
+    """Deal a locked round from an automated table's shoe; a repeat draws the same cards."""
+    table, round_ = call.params["table"], call.params["round"]
+    controller = call.services.controller_of(table)
+    played, done = controller.deal_drawn(table, round_, call.caller.name)
+    return wire.Drawn(
+        **_standing(table, done),
+        entry=done.entry,
+        awards=done.awards,
+        player=[str(card) for card in played.player[:2]],
+        banker=[str(card) for card in played.banker[:2]],
+        thirds=[str(card) for card in (*played.player[2:], *played.banker[2:])],
+    )
+
+
 def correct(call: Call) -> wire.Dealt:
     """Correct a misread card."""
     table, round_ = call.params["table"], call.params["round"]
@@ -133,6 +148,10 @@ ROUTES = (
     Route("POST", ROUND + "deal", "deal", "Record the first four cards", PLAY, deal, wire.Dealt,
           wire.DealBody, tag="tables",
           problems=(*OF_STEPS, "card_not_in_shoe", "lines_mismatch", "amount_out_of_bounds")),
+    Route("POST", ROUND + "draw", "draw", "Deal a round from an automated table's own shoe", PLAY,
+          draw, wire.Drawn, tag="tables",
+          problems=(*OF_STEPS, "not_automated", "shoe_over", "lines_mismatch",
+                    "amount_out_of_bounds")),
     Route("POST", ROUND + "correct", "correct", "Correct a misread card before the round ends",
           SUPERVISE, correct, wire.Dealt, wire.CorrectBody, tag="tables",
           problems=(*OF_STEPS, "card_not_in_shoe", "correction_number", "level_closed",

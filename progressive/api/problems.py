@@ -81,6 +81,8 @@ KINDS: Final[dict[str, Kind]] = {
     "amount_out_of_bounds": Kind(409, "The amount is out of bounds", "Ask for less."),
     "unreasonable_contribution": Kind(409, "The contribution is unreasonable", "Check the rates."),
     "shoe_number": Kind(409, "Another shoe came first", "Use the next number."),
+    "shoe_over": Kind(409, "The shoe is over", "Record a new shoe."),
+    "not_automated": Kind(409, "The table's cards are dealt by hand", "Record them with deal."),
     "reveal_needed": Kind(409, "The last shoe must be revealed", "Let the controller change it."),
     "proposal_number": Kind(409, "Another proposal came first", "Use the next number."),
     "proposal_settled": Kind(409, "The proposal was settled", "Look at the journal."),

@@ -30,6 +30,22 @@ def ready(call: Call) -> wire.Health:
     return wire.Health(status="ok" if everything else "closed", links=links)
 
 
+def links(call: Call) -> wire.Links:
+    """Tell how every link is defined now."""
+    found = []
+    for name, controller in call.services.controllers.items():
+        known = controller.known()
+        found.append(
+            wire.LinkAnswer(
+                link=name,
+                terms=known.terms,
+                levels=list(known.levels.values()),
+                tables=[table.definition for _, table in sorted(known.tables.items())],
+            )
+        )
+    return wire.Links(links=found)
+
+
 def meters(call: Call) -> wire.MetersAnswer:
     """Read a link's meters in one look."""
     face = call.services.controller(call.params["link"]).meters
@@ -134,6 +150,8 @@ ROUTES = (
           wire.Health),
     Route("GET", "/v1/ready", "ready", "Whether every link takes wagers", ("anyone",), ready,
           wire.Health),
+    Route("GET", "/v1/links", "links", "All links, as they are defined now", (Deed.LOOK,), links,
+          wire.Links),
     Route("GET", "/v1/links/{link}/meters", "meters", "A link's meters in one look",
           (Deed.LOOK,), meters, wire.MetersAnswer, problems=("unknown_link",)),
     Route("GET", "/v1/tables", "tables", "All tables", (Deed.LOOK,), tables, wire.Tables),

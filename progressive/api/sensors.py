@@ -120,10 +120,11 @@ def take_card(call: Call) -> wire.CardRead:
         card=body.card,
     )
     answer = meters.run(meters.calls.card(said))
-    if answer.phase == "locked" and len(answer.cards) >= FIRST_FOUR:
-        phase, lamps = _deal_read(controller, body.table, body.round, call.caller.name)
-    else:
-        phase, lamps = answer.phase, answer.lamps
+    phase, lamps = answer.phase, answer.lamps
+    if phase == "locked" and len(answer.cards) >= FIRST_FOUR:
+        due = meters.run(meters.calls.due(body.table))
+        if due.round == body.round:  # a repeat may come when the table has gone on
+            phase, lamps = _deal_read(controller, body, answer.cards, call.caller.name)
     return wire.CardRead(
         table=body.table,
         round=answer.round,
@@ -135,11 +136,12 @@ def take_card(call: Call) -> wire.CardRead:
     )
 
 
-def _deal_read(controller: Controller, table: str, round_: int, by: str) -> tuple[str, str]:
+def _deal_read(
+    controller: Controller, body: wire.CardMessage, cards: list[str], by: str
+) -> tuple[str, str]:
     """Deal the four cards that were read: first and third to Player, the others to Banker."""
-    due = controller.meters.run(controller.meters.calls.due(table))
-    four = hand(" ".join(due.reader[:FIRST_FOUR]))
-    dealt = controller.deal(table, round_, four[0::2], four[1::2], by)
+    four = hand(" ".join(cards[:FIRST_FOUR]))
+    dealt = controller.deal(body.table, body.round, four[0::2], four[1::2], by)
     return dealt.phase, dealt.lamps
 
 

@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from meters.definitions import TableDefinition, Terms
 from meters.entries import MustHitWin, Reversal, WonAward
+from meters.levels import Level
 from meters.report import LevelMeters
 from progressive.devices import Kind
 from progressive.people.roles import Role
@@ -188,6 +190,14 @@ class Dealt(Standing, frozen=True, kw_only=True):
     reversed: list[Reversal] = []
 
 
+class Drawn(Dealt, frozen=True, kw_only=True):
+    """A round that the controller's own shoe dealt; `thirds` go into its end."""
+
+    player: list[str]
+    banker: list[str]
+    thirds: list[str] = []
+
+
 class Ended(Standing, frozen=True, kw_only=True):
     """A round that is over; the standing is that of the next."""
 
@@ -239,6 +249,21 @@ class MetersAnswer(Answer, frozen=True, kw_only=True):
     entry: int
     time_ms: int
     levels: list[LevelMeters]
+
+
+class LinkAnswer(Answer, frozen=True, kw_only=True):
+    """A link as it is defined now: rates are ppm of the stake, amounts micro-dollars."""
+
+    link: str
+    terms: Terms
+    levels: list[Level]
+    tables: list[TableDefinition]
+
+
+class Links(Answer, frozen=True, kw_only=True):
+    """The links."""
+
+    links: list[LinkAnswer]
 
 
 class TableAnswer(Answer, frozen=True, kw_only=True):
