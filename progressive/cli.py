@@ -9,11 +9,15 @@ import click
 from progressive.commands.audit import audit
 from progressive.commands.check import check
 from progressive.commands.demo import demo
+from progressive.commands.device import device
 from progressive.commands.evaluate import evaluate
 from progressive.commands.meters import meters
 from progressive.commands.odds import odds
 from progressive.commands.rng import rng
 from progressive.commands.signature import signature
+from progressive.commands.simulate import simulate
+from progressive.commands.up import up
+from progressive.commands.user import user
 from progressive.commands.witness import witness
 
 
@@ -52,5 +56,7 @@ def main() -> None:
     """
 
 
-for command in (audit, check, demo, evaluate, meters, odds, rng, signature, witness):
+for command in (
+    audit, check, demo, device, evaluate, meters, odds, rng, signature, simulate, up, user, witness,
+):  # fmt: skip
     main.add_command(command)

@@ -1,5 +1,6 @@
 """Devices of the floor: which table each belongs to, and the key it signs with."""
 
+import re
 import secrets
 from enum import StrEnum
 from typing import Final, cast
@@ -11,6 +12,7 @@ from meters.site import Change, SiteJournal
 from progressive.draws.vault import Vault
 
 KEY_BYTES: Final = 32
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # it travels in a header
 RECORD: Final = "devices"
 
 
@@ -36,6 +38,12 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return f"Device({self.device!r}, {self.kind!r}, {self.tables!r})"
 
 
+def stored_devices(journal: SiteJournal) -> list[Device]:
+    """List the devices by name; that needs no key."""
+    found = cast("dict[str, str]", journal.client.hgetall(journal.key(RECORD)))
+    return [msgspec.json.decode(found[name], type=Device) for name in sorted(found)]
+
+
 class Devices:
     """The site's devices; every change is an entry of the site's journal."""
 
@@ -50,11 +58,15 @@ class Devices:
 
     def all(self) -> list[Device]:
         """List the devices by name."""
-        found = cast("dict[str, str]", self._journal.client.hgetall(self._journal.key(RECORD)))
-        return [msgspec.json.decode(found[name], type=Device) for name in sorted(found)]
+        return stored_devices(self._journal)
 
     def add(self, name: str, kind: Kind, tables: list[str], by: str) -> bytes:
         """Add a device; its key is told once."""
+        if not NAME.fullmatch(name):
+            raise Refused(
+                "bad_call",
+                f"{name!r} is no device name: at most 64 letters, digits, dots and dashes",
+            )
         if self.find(name):
             raise Refused("device_exists", f"there is a device {name}: rotate its key instead")
         key = secrets.token_bytes(KEY_BYTES)

@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections.abc import Callable
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import msgspec
 from argon2 import PasswordHasher
@@ -52,36 +52,75 @@ class Users:
         found = cast("dict[str, str]", self._client.hgetall(self._journal.key(RECORD)))
         return [msgspec.json.decode(found[name], type=User) for name in sorted(found)]
 
-    def put(self, name: str, roles: list[Role], by: str, *, password: str | None = None) -> str:
+    def put(
+        self,
+        name: str,
+        roles: list[Role],
+        by: str,
+        *,
+        password: str | None = None,
+        second: str = "",
+    ) -> str:
         """Add a user or give one new roles and a new password, which is told once."""
         self.check_name(name)
-        told = password or secrets.token_urlsafe(15)
-        if len(told) < PASSWORD_LENGTH_MIN:
-            raise Refused("bad_password", f"{PASSWORD_LENGTH_MIN} characters are the least")
+        told, hashed = self._fresh(password)
         user = User(
             user=name,
             roles=sorted(set(roles)),
-            password_hash=self._hasher.hash(told),
+            password_hash=hashed,
             changed_ms=self._now_ms(),
         )
-        self._write(user, by, "user")
+        self._write(user, by, "user", second)
         return told
 
     def check_name(self, name: str) -> None:
         """Refuse what is no name for a user."""
         if not NAME.fullmatch(name):
-            raise Refused("bad_user", "a name has 2 to 32 lower-case letters, digits, dots, dashes")
+            raise Refused(
+                "bad_user",
+                f"{name!r} is no user name: 2 to 32 lower-case letters, digits, dots and dashes",
+            )
 
-    def retire(self, name: str, by: str) -> None:
+    def _fresh(self, password: str | None) -> tuple[str, str]:
+        """Give a password, drawn if none was chosen, and its hash."""
+        told = password or secrets.token_urlsafe(15)
+        if len(told) < PASSWORD_LENGTH_MIN:
+            raise Refused("bad_password", f"{PASSWORD_LENGTH_MIN} characters are the least")
+        return told, self._hasher.hash(told)
+
+    def give_roles(self, name: str, roles: list[Role], by: str, *, second: str = "") -> None:
+        """Give a user other roles; the sessions begun with the old ones are over."""
+        user = self._known(name)
+        changed = msgspec.structs.replace(user, roles=sorted(set(roles)), changed_ms=self._now_ms())
+        self._write(changed, by, "user_roles", second)
+
+    def give_password(
+        self, name: str, by: str, *, password: str | None = None, second: str = ""
+    ) -> str:
+        """Give a user a new password, which is told once; sessions from before are over."""
+        user = self._known(name)
+        told, hashed = self._fresh(password)
+        changed = msgspec.structs.replace(user, password_hash=hashed, changed_ms=self._now_ms())
+        self._write(changed, by, "user_password", second)
+        self._client.hdel(self._journal.key("failures"), name)
+        return told
+
+    def retire(self, name: str, by: str, *, second: str = "") -> None:
         """Take a user's access away for good; the name stays taken."""
-        user = self.find(name)
-        if user is None:
-            raise Refused("unknown_user", f"there is no user {name}")
+        user = self._known(name)
         gone = msgspec.structs.replace(user, active=False, changed_ms=self._now_ms())
-        self._write(gone, by, "user_retired")
+        self._write(gone, by, "user_retired", second)
 
-    def _write(self, user: User, by: str, kind: str) -> None:
-        body = {"user": user.user, "roles": user.roles}  # never the hash
+    def _known(self, name: str) -> User:
+        user = self.find(name)
+        if user is None or not user.active:
+            raise Refused("unknown_user", f"there is no user {name}")
+        return user
+
+    def _write(self, user: User, by: str, kind: str, second: str) -> None:
+        body: dict[str, Any] = {"user": user.user, "roles": user.roles}  # never the hash
+        if second:
+            body["second"] = second  # who agreed to it
         stored = msgspec.json.encode(user).decode()
         self._journal.note(by, kind, body, [Change(RECORD, user.user, stored)])
 

@@ -1,0 +1,81 @@
+"""`progressive up`: everything on one machine, by one command."""
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from meters.server_error import ServerError
+from progressive.audit.key_file import KeyFileError
+from progressive.audit.witness_record import RecordError
+from progressive.commands.listen_address import ListenAddress
+from progressive.data_folder import DataFolder, StartRefused, read_site
+from progressive.draws.key_file import VaultError
+from progressive.processes.core_dumps import forbid_core_dumps
+from progressive.processes.parent import Parent, ServerLost, Wishes
+
+REFUSALS = (StartRefused, ServerError, VaultError, KeyFileError, RecordError)
+
+
+class CannotStart(click.ClickException):
+    """A start that is refused; nothing was changed."""
+
+    exit_code = 2
+
+
+@click.command()
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The data folder, made on first start.",
+)
+@click.option(
+    "--site",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The site file.  [default: the one in the folder; on first start the example]",
+)
+@click.option("--listen", type=ListenAddress(), default="127.0.0.1:8080", show_default=True)
+@click.option(
+    "--address",
+    envvar="PROGRESSIVE_ADDRESS",
+    help="A server of your own.  [default: the embedded one]",
+)
+@click.option(
+    "--witness", "witnesses", multiple=True, metavar="URL=KEY", help="A further witness to ask."
+)
+@click.option(
+    "--workers", default=1, show_default=True, type=click.IntRange(1, 64), help="Of the API."
+)
+@click.option(
+    "--threads", default=4, show_default=True, type=click.IntRange(1, 256), help="A worker's."
+)
+def up(  # noqa: PLR0913 - one parameter an option
+    *,
+    data: Path,
+    site: Path | None,
+    listen: tuple[str, int],
+    address: str | None,
+    witnesses: tuple[str, ...],
+    workers: int,
+    threads: int,
+) -> None:
+    """Run the whole controller on this machine, by one command.
+
+    The first start makes keys, a site from the example and an administrator, whose password is
+    shown once. Every journal is audited before anything is accepted. What dies is started again.
+    Ctrl-C or SIGTERM stops everything in order. Exits with 0 when stopped, 1 when the server is
+    lost, and 2 when it cannot start: the site file, the address, the folder or a key.
+    """
+    forbid_core_dumps()
+    os.umask(0o077)
+    wishes = Wishes(listen, address, witnesses, workers, threads)
+    try:
+        Parent(DataFolder(data), wishes, click.echo).run(partial(read_site, named=site))
+    except ServerLost as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)
+    except REFUSALS as error:
+        raise CannotStart(str(error)) from None

@@ -1,0 +1,1 @@
+"""The processes of one machine: which there are, and how they are started, watched and stopped."""
