@@ -19,6 +19,7 @@ from meters.site import SiteJournal
 from progressive import logs
 from progressive.api.app import create_app
 from progressive.api.services import Services
+from progressive.audit.shelf import Shelf
 from progressive.clock import now_ms
 from progressive.commands.listen_address import ListenAddress
 from progressive.controller import Controller
@@ -56,6 +57,7 @@ def services_of(folder: DataFolder, client: Client) -> Services:
         sessions=sessions,
         approvals=Approvals(journal, users, sessions),
         devices=Devices(journal, vaults.devices),
+        shelf=Shelf(folder.logs),
         now_ms=now_ms,
     )
 

@@ -18,6 +18,7 @@ from meters.site import SiteJournal
 from progressive.api.app import create_app
 from progressive.api.services import Services
 from progressive.api.signing import sign_answer, sign_request
+from progressive.audit.shelf import Shelf
 from progressive.config.load import load_site
 from progressive.controller import Controller
 from progressive.definition import link_definition
@@ -58,6 +59,7 @@ def services(client: Redis, tmp_path: Path) -> Iterator[Services]:
         sessions=sessions,
         approvals=Approvals(journal, users, sessions),
         devices=Devices(journal, make(tmp_path / "devices.key", cycle_open=False)),
+        shelf=Shelf(tmp_path / "log"),
         now_ms=now_ms,
     )
     found = audit(controller.meters)

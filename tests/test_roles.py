@@ -24,6 +24,7 @@ MATRIX = {
     "card": "shoe",
     "lock": "DS",
     "deal": "DS",
+    "draw": "DS",
     "correct": "S",
     "end": "DS",
     "void": "S",
@@ -38,11 +39,24 @@ MATRIX = {
     "reject": "SCT",
     "health": "*",
     "ready": "*",
+    "links": "DSCATM",
     "meters": "DSCATM",
     "tables": "DSCATM",
     "table": "DSCATM",
     "awards": "DSCATM",
     "journal": "CA",
+    "rounds": "DSCATM",
+    "round": "DSCATM",
+    "past_awards": "DSCATM",
+    "award_story": "DSCATM",
+    "award_proof": "CA",
+    "days": "DSCATM",
+    "day": "DSCATM",
+    "logs": "CA",
+    "checkpoint": "CA",
+    "entries": "CA",
+    "entry_proof": "CA",
+    "consistency": "CA",
     "login": "*",
     "who": "DSCATM",
     "logout": "DSCATM",
@@ -63,9 +77,9 @@ def test_the_table_names_every_route() -> None:
 
 def url(route: Route) -> str:
     filled = route.path.replace("{table}", "MB-101").replace("{link}", "royal")
-    for number in ("{round:int}", "{award:int}", "{number:int}"):
+    for number in ("{round:int}", "{award:int}", "{number:int}", "{entry:int}"):
         filled = filled.replace(number, "1")
-    return filled.replace("{device}", "hub-101")
+    return filled.replace("{device}", "hub-101").replace("{log}", "royal")
 
 
 def call(http: FlaskClient, route: Route, headers: dict[str, str]) -> dict[str, Any]:

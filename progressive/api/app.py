@@ -1,5 +1,6 @@
 """The Flask application: routes from the table, and nothing else is let in."""
 
+import datetime as dt
 import json
 import logging
 import re
@@ -15,7 +16,7 @@ from werkzeug.exceptions import HTTPException
 
 from meters.errors import Refused
 from meters.server_error import ServerError
-from progressive.api import cage, dealing, entrance, openapi, people, reading, sensors
+from progressive.api import cage, dealing, entrance, openapi, past, people, reading, sensors
 from progressive.api.auth import SESSION_COOKIE, SIGNATURE_HEADER, Rates, Signed, admit, identify
 from progressive.api.problems import MEDIA_TYPE, Problem, ProblemError, document, of_refusal
 from progressive.api.routes import Call, Query, Route
@@ -28,6 +29,7 @@ ROUTES: tuple[Route, ...] = (
     *dealing.ROUTES,
     *cage.ROUTES,
     *reading.ROUTES,
+    *past.ROUTES,
     *entrance.ROUTES,
     *people.ROUTES,
 )
@@ -91,17 +93,28 @@ def _view(route: Route, services: Services, rates: Rates) -> Callable[..., Respo
     return view
 
 
-def _query(query: Query) -> int | str | None:
+def _query(query: Query) -> int | str | dt.date | None:
     text = request.args.get(query.name)
     if text is None:
         return query.default
     if query.kind is str:
+        if text not in query.words:
+            raise ProblemError("bad_query", f"{query.name} is one of {', '.join(query.words)}")
         return text
+    if query.kind is dt.date:
+        return _day(query.name, text)
     if not (text.isdecimal() and text.isascii()) or not query.least <= int(text) <= query.most:
         raise ProblemError(
             "bad_query", f"{query.name} is a whole number from {query.least} to {query.most}"
         )
     return int(text)
+
+
+def _day(name: str, text: str) -> dt.date:
+    try:
+        return msgspec.convert(text, dt.date)
+    except msgspec.ValidationError:
+        raise ProblemError("bad_query", f"{name} is a day such as 2026-03-01") from None
 
 
 def _body(decoder: "msgspec.json.Decoder[Any]") -> Any:  # noqa: ANN401 - as the route says

@@ -1,5 +1,6 @@
 """The OpenAPI 3.1 document, made of the routes and wire types, and a page to look at it."""
 
+import datetime as dt
 import re
 from functools import partial
 from importlib.metadata import version
@@ -109,7 +110,11 @@ def _path_parameters(route: Route) -> list[dict[str, Any]]:
 
 def _query_parameter(query: Query) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
-    if query.kind is int:
+    if query.words:
+        schema["enum"] = list(query.words)
+    elif query.kind is dt.date:
+        schema["format"] = "date"
+    elif query.kind is int:
         schema = {"type": "integer", "minimum": query.least, "maximum": query.most}
     if query.default is not None:
         schema["default"] = query.default

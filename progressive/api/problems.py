@@ -58,6 +58,8 @@ KINDS: Final[dict[str, Kind]] = {
     "unknown_line": Kind(409, "There is no such line", "Look at the link's paytable."),
     "unknown_round": Kind(404, "There is no such round", "Look at the list of rounds."),
     "unknown_award": Kind(404, "No such award is pending", "Look at the list of awards."),
+    "unknown_entry": Kind(404, "There is no such entry", "Look how far the log is sealed."),
+    "unknown_day": Kind(404, "Nothing was entered in that day", "Look at the list of days."),
     "unknown_proposal": Kind(404, "No such proposal is open", "Look at the list of proposals."),
     "seat_out_of_range": Kind(409, "The table has no such seat", "Name a seat of the table."),
     "stale_round": Kind(409, "The round is over", "Go on with the table's present round."),
@@ -92,6 +94,7 @@ KINDS: Final[dict[str, Kind]] = {
     # whether anything can be taken at all
     "not_audited": Kind(503, "The link awaits its audit", "Wait; wagers are not lost."),
     "link_down": Kind(503, "The store does not answer", "Wait; wagers are not lost."),
+    "not_sealed": Kind(404, "Nothing is sealed yet", "Wait a second, or start the sealer."),
     "not_kept": Kind(404, "That is not kept here", "Look in the sealed log."),
     "defect": Kind(500, "The controller failed", "Call a technician; the log has `request`."),
 }

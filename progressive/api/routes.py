@@ -1,5 +1,6 @@
 """The routes as a table: method, path, who may call, what goes in and out, what can go wrong."""
 
+import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -15,13 +16,14 @@ Who = Deed | Kind | Literal["anyone", "logged in"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query parameter: a whole number with a range, or a text."""
+    """A query parameter: a whole number with a range, a day, or one of some words."""
 
     name: str
-    kind: type[int] | type[str] = int
-    default: int | str | None = None
+    kind: type[int] | type[dt.date] | type[str] = int
+    default: int | None = None
     least: int = 0
     most: int = 2**53 - 1
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from progressive.api.problems import ProblemError
+from progressive.audit.shelf import Shelf
 from progressive.config.values import Site
 from progressive.controller import Controller
 from progressive.devices import Device, Devices
@@ -48,6 +49,7 @@ class Services:
     sessions: Sessions
     approvals: Approvals
     devices: Devices
+    shelf: Shelf
     now_ms: Callable[[], int]
     limits: Limits = field(default_factory=Limits)
 
