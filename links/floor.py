@@ -89,7 +89,8 @@ class Floor:
             list(pool.map(self._play, (self.tables[at::threads] for at in range(threads))))
         took_s = time.monotonic() - began
         wagers = sum(self._compare(link) for link in self.links)
-        for line in (self.line, *self.lines):
+        self.line.close()
+        for line in self.lines:
             line.close()
         return self._result(took_s, wagers)
 

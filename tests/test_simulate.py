@@ -41,18 +41,18 @@ def played(trial: Trial, rounds: int, kills: int) -> dict[str, Any]:
 
 
 def test_books_are_equal_after_losses_repeats_and_kills(tmp_path: Path) -> None:
-    with Trial(tmp_path / "trial", tables=20) as trial:
-        result = played(trial, rounds=5, kills=3)
+    with Trial(tmp_path / "trial", tables=12) as trial:
+        result = played(trial, rounds=15, kills=4)
         found = [audit(each.meters) for each in trial.services.controllers.values()]
     assert result["problems"] == []
     assert [problem for each in found for problem in each.problems] == []
-    assert (result["tables"], result["rounds"], trial.kills) == (20, 100, 3)
+    assert (result["tables"], result["rounds"], trial.kills) == (12, 180, 4)
     assert min(result["lost"], result["repeated"], result["awards"]) > 0
 
 
 @pytest.mark.long
 def test_books_of_200_tables_are_equal_after_losses_repeats_and_kills() -> None:
-    arguments = "--tables 200 --rounds 10 --loss 20% --repeat 20% --reorder 5% --kill-api 3"
+    arguments = "--tables 200 --rounds 10 --loss 20% --repeat 20% --reorder 5% --kill-every 3"
     done = CliRunner().invoke(main, ["simulate", *arguments.split(), "--json"])
     assert done.exit_code == 0, done.output
     result = json.loads(done.output)
