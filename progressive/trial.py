@@ -29,6 +29,7 @@ TABLES_A_LINK: Final = 100
 TABLES_MAX: Final = 999
 START_WAIT_S: Final = 30.0
 SERVE: Final = "progressive.serve"
+MUST_HIT_RESET: Final = 250
 KINDS: Final = ("live", "dealer-assist", "live", "automated")
 PEOPLE: Final = {
     "dealer": Role.DEALER,
@@ -56,8 +57,8 @@ spade = {{ seed = "$450.00", reset = "$450.00", increment = "2.00 %", reserve = 
 heart = {{ seed = "$450.00", reset = "$450.00", increment = "2.00 %" }}
 
 [links.{link}.levels.must_hit]
-reset = "$250.00"
-maximum = "$450.00"
+reset = "${reset}.00"
+maximum = "${maximum}.00"
 increment = "2.00 %"
 distribution = "uniform"
 """
@@ -70,6 +71,11 @@ seats = 7
 """
 
 
+def _link(name: str, tables: int) -> str:
+    """Write a link; a round at every table must not fill Must Hit, so many tables widen it."""
+    return LINK.format(link=name, reset=MUST_HIT_RESET, maximum=MUST_HIT_RESET + 2 * tables)
+
+
 def site_text(
     tables: int, kinds: tuple[str, ...] = KINDS, tables_a_link: int = TABLES_A_LINK
 ) -> str:
@@ -77,7 +83,7 @@ def site_text(
     parts = [HEAD]
     for first in range(0, tables, tables_a_link):
         link = f"trial-{first // tables_a_link + 1}"
-        parts.append(LINK.format(link=link))
+        parts.append(_link(link, tables_a_link))
         parts += [
             TABLE.format(
                 name=f"T{number + 1:03}",
