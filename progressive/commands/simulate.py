@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from meters.replay import audit
+from progressive.commands.running import WrongCall
 from progressive.trial import TABLES_MAX, Trial
 
 PERCENT: Final = 100.0
@@ -92,7 +93,8 @@ def simulate(**said: Any) -> None:
 
     Sensors, shoe readers, dealers and a supervisor act over HTTP, through a network that is as bad
     as you like. The floor keeps books of its own from what was acknowledged. At the end they are
-    compared with every entry of the journal and with the meters. Exit code 1: they differ.
+    compared with every entry of the journal and with the meters. Exits with 0 when they are equal,
+    1 when they differ, 2 when the call is wrong.
     """
     if bool(said["url"]) != bool(said["keys"]):
         raise click.UsageError("--url and --keys go together: the floor needs its devices' keys")
@@ -186,12 +188,16 @@ def _play(order: dict[str, Any]) -> dict[str, Any]:
             raise AssertionError("both were asked for")
         with floor.stdin as stdin:
             stdin.write(json.dumps(order))
+        refused = ""
         result: dict[str, Any] = {}
         for line in floor.stdout:
             told = json.loads(line)
             if "progress" in told:
                 bar.update(task, completed=told["progress"])
+            refused = told.get("refused", refused)
             result = told.get("result", result)
+    if refused:
+        raise WrongCall(f"the floor cannot play: {refused}")
     if not result:
         raise click.ClickException("the floor ended without a result; what it said is above")
     return result
@@ -208,8 +214,8 @@ def _show(result: dict[str, Any], *, as_json: bool) -> None:
         f"{result['must_hit']} of Must Hit besides"
     )
     click.echo(
-        f"{result['lost']} messages lost, {result['repeated']} repeated, {result['reordered']} out "
-        f"of order; the API was killed {result['kills']} times"
+        f"Seed {result['seed']}: {result['lost']} messages lost, {result['repeated']} repeated, "
+        f"{result['reordered']} out of order; the API was killed {result['kills']} times"
     )
     for problem in result["problems"]:
         click.echo(f"difference: {problem}", err=True)
