@@ -5,16 +5,16 @@ from typing import Any
 
 from links.books import TOLD, Books, Step
 from links.http import Line, Person
-from links.table import persistent
+from links.table import GIVE_UP_S, persistent
 
 PAGE = 500
 # Entries that move no money and that the floor need not know by number.
 OF_DEVICES = frozenset({"seats", "late", "card", "balance"})
 
 
-def read(line: Line, person: Person, path: str) -> Any:  # noqa: ANN401 - what the API answers
+def read(line: Line, person: Person, path: str, *, give_up_s: float = GIVE_UP_S) -> Any:  # noqa: ANN401 - what the API answers
     """Read something that must be there."""
-    answer = persistent(line, person, "GET", path)
+    answer = persistent(line, person, "GET", path, give_up_s=give_up_s)
     if not answer.is_fine:
         raise PermissionError(f"{path}: {answer.code}")
     return answer.json()

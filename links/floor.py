@@ -24,6 +24,7 @@ from links.table import People, StuckError, Table, persistent
 
 THREADS: Final = 16  # at full speed; a table that waits for its players has one of its own
 TELL_EVERY_S: Final = 0.1
+GREET_S: Final = 5.0  # for the first answer of a controller that may not be there
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ class Floor:
             list(pool.map(self._play, (self.tables[at::threads] for at in range(threads))))
         took_s = time.monotonic() - began
         wagers = sum(self._compare(link) for link in self.links)
-        for line in (self.line, *self.lines):
+        self.line.close()
+        for line in self.lines:
             line.close()
         return self._result(took_s, wagers)
 
@@ -115,6 +117,7 @@ class Floor:
             "lost": sum(line.lost for line in self.lines),
             "repeated": sum(line.repeated for line in self.lines),
             "reordered": sum(line.reordered for line in self.lines),
+            "seed": self.order.seed,
             "seconds": round(took_s, 3),
             "problems": self.problems,
         }
@@ -125,8 +128,9 @@ class Floor:
 
     def _sit_down(self) -> None:
         """Find where every table stands, and void what somebody left unfinished."""
-        found = read(self.line, self.people.auditor, "/v1/links")["links"]
-        standing = read(self.line, self.people.auditor, "/v1/tables")["tables"]
+        auditor = self.people.auditor
+        found = read(self.line, auditor, "/v1/links", give_up_s=GREET_S)["links"]
+        standing = read(self.line, auditor, "/v1/tables")["tables"]
         at = {table["table"]: table for table in standing}
         self.links = [
             link
@@ -153,7 +157,7 @@ class Floor:
         line = FaultyLine(
             KeptLine(order.url), Faults(**order.faults), _rng(order.seed, name, "faults")
         )
-        epoch = int(time.time())  # above that of any earlier simulation
+        epoch = time.time_ns() // 1_000_000  # above that of any earlier simulation
         dealer = Dealer(
             table,
             standing["round"],
@@ -220,9 +224,14 @@ def _person(url: str, said: dict[str, str]) -> Person:
 
 
 def main() -> None:
-    """Play what standard input orders."""
-    floor = Floor(Order(**json.load(sys.stdin)), sys.stdout)
-    floor.teller.tell(result=floor.run())
+    """Play what standard input orders; who cannot begin says why."""
+    order = Order(**json.load(sys.stdin))
+    try:
+        floor = Floor(order, sys.stdout)
+        said: dict[str, Any] = {"result": floor.run()}
+    except (StuckError, OSError, ValueError) as error:
+        said = {"refused": str(error)}
+    sys.stdout.write(json.dumps(said) + "\n")
 
 
 if __name__ == "__main__":

@@ -31,12 +31,20 @@ class People:
     auditor: Person
 
 
-def persistent(line: Line, caller: Caller, method: str, path: str, body: Any = None) -> Answer:  # noqa: ANN401 - JSON
+def persistent(  # noqa: PLR0913 - a call has these parts
+    line: Line,
+    caller: Caller,
+    method: str,
+    path: str,
+    body: Any = None,  # noqa: ANN401 - JSON
+    *,
+    give_up_s: float = GIVE_UP_S,
+) -> Answer:
     """Ask until there is an answer that settles it; every request here may be repeated."""
     began = time.monotonic()
     pause_s = 0.002
     why = ""
-    while time.monotonic() - began < GIVE_UP_S:
+    while time.monotonic() - began < give_up_s:
         try:
             answer = call(line, caller, method, path, body)
             if answer.status not in LATER_IS_AS_GOOD:
@@ -46,7 +54,7 @@ def persistent(line: Line, caller: Caller, method: str, path: str, body: Any = N
             why = str(error)
         time.sleep(pause_s)
         pause_s = min(pause_s * 2, PAUSE_S_MAX)
-    raise StuckError(f"{path}: no answer for {GIVE_UP_S:.0f} s: {why}")
+    raise StuckError(f"{path}: no answer for {give_up_s:.0f} s: {why}")
 
 
 @dataclass

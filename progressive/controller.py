@@ -101,6 +101,10 @@ class Controller:
             self._known = self.meters.snapshot()
         return self._known
 
+    def last_known(self) -> State:
+        """Give the definition as it was last read: good for what never changes, such as tables."""
+        return self._known or self.known()
+
     def end(self, table: str, round_: int, by: str, more: str = "") -> Ended:
         """End a round: tray awards are paid, and Must Hit is decided on what is so right now."""
         calls = self.meters.calls

@@ -9,6 +9,7 @@ import time
 from itertools import cycle, islice
 from pathlib import Path
 
+import bench_http
 import bench_locks
 import bench_memory
 
@@ -51,6 +52,7 @@ def main() -> None:
         print(f"evaluate, {name}: {rate:,.0f} rounds/s, {ratio:.1f} x the target")
     bench_locks.main()
     bench_memory.main()
+    bench_http.main()
 
 
 def evaluated_per_second(rounds: list[dict[str, object]]) -> float:

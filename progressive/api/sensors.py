@@ -76,19 +76,17 @@ def take_batch(call: Call) -> wire.BatchAnswer:
     messages: list[wire.GatewayMessage] = call.body.messages
     answers: list[dict[str, Any]] = [{} for _ in messages]
     by_link: dict[str, list[int]] = {}
-    links = {
-        table: name
-        for name, controller in call.services.controllers.items()
-        for table in controller.known().tables
-    }
     own = set(call.caller.device.tables) if call.caller.device else set()
     for place, message in enumerate(messages):
         if message.table not in own:
             answers[place] = _problem(Refused("other_table", f"{message.table} is not yours"))
-        elif message.table not in links:
-            answers[place] = _problem(Refused("unknown_table", f"there is no {message.table}"))
+            continue
+        try:
+            link = call.services.controller_of(message.table).meters.link
+        except ProblemError as problem:
+            answers[place] = _problem(Refused(problem.code, problem.detail))
         else:
-            by_link.setdefault(links[message.table], []).append(place)
+            by_link.setdefault(link, []).append(place)
     for link, places in by_link.items():
         said = [_said(messages[place], messages[place].device) for place in places]
         found = call.services.controllers[link].report(said)

@@ -61,8 +61,9 @@ class Services:
         return found
 
     def controller_of(self, table: str) -> Controller:
-        """Find the link that a table belongs to."""
-        for controller in self.controllers.values():
-            if table in controller.known().tables:
-                return controller
+        """Find the link that a table belongs to; the store is asked only for one not known yet."""
+        for tables_of in (Controller.last_known, Controller.known):
+            for controller in self.controllers.values():
+                if table in tables_of(controller).tables:
+                    return controller
         raise ProblemError("unknown_table", f"there is no table {table}")

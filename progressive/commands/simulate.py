@@ -14,7 +14,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from progressive.trial import KINDS, TABLES_MAX, Trial
+from meters.replay import audit
+from progressive.commands.running import WrongCall
+from progressive.trial import TABLES_MAX, Trial
 
 PERCENT: Final = 100.0
 FLOOR: Final = "links.floor"
@@ -62,7 +64,7 @@ class Speed(click.ParamType[float]):
 @click.command()
 @click.option("--url", help="A running controller; without one, a system is made for the trial.")
 @click.option(
-    "--data",
+    "--keys",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="With --url: a JSON file with `tables` (devices and keys) and `people` (tokens).",
 )
@@ -76,7 +78,12 @@ class Speed(click.ParamType[float]):
 @click.option(
     "--seed", default="1", show_default=True, help="The same seed makes the same choices."
 )
-@click.option("--kill-api", type=click.FloatRange(0.1), help="Kill the API every so many seconds.")
+@click.option(
+    "--kill-every",
+    type=click.FloatRange(0.1),
+    metavar="SECONDS",
+    help="Kill the API process, again and again.",
+)
 @click.option(
     "--workers", type=click.IntRange(1, 16), default=1, help="API processes of the trial."
 )
@@ -86,28 +93,39 @@ def simulate(**said: Any) -> None:
 
     Sensors, shoe readers, dealers and a supervisor act over HTTP, through a network that is as bad
     as you like. The floor keeps books of its own from what was acknowledged. At the end they are
-    compared with every entry of the journal and with the meters. Exit code 1: they differ.
+    compared with every entry of the journal and with the meters. Exits with 0 when they are equal,
+    1 when they differ, 2 when the call is wrong.
     """
-    if bool(said["url"]) != bool(said["data"]):
-        raise click.UsageError("--url and --data go together: the floor needs its devices' keys")
-    if said["url"] and said["kill_api"]:
-        raise click.UsageError("--kill-api is for a system that this command starts itself")
-    with ExitStack() as stack:
-        trial: Trial | None = None
-        if said["url"]:
-            order = json.loads(said["data"].read_text(encoding="utf-8")) | {"url": said["url"]}
-        else:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trial-")))
-            trial = stack.enter_context(
-                Trial(folder / "trial", said["tables"], KINDS, workers=said["workers"])
-            )
-            order = {"url": trial.url, **trial.order}
-            if said["kill_api"]:
-                stack.enter_context(_killing(trial, said["kill_api"]))
-        result = _play(_order(order, said))
-        result["kills"] = trial.kills if trial else 0
+    if bool(said["url"]) != bool(said["keys"]):
+        raise click.UsageError("--url and --keys go together: the floor needs its devices' keys")
+    if said["url"] and said["kill_every"]:
+        raise click.UsageError("--kill-every is for a system that this command starts itself")
+    result = _at_running(said) if said["url"] else _at_own(said)
     _show(result, as_json=said["as_json"])
     sys.exit(1 if result["problems"] else 0)
+
+
+def _at_running(said: dict[str, Any]) -> dict[str, Any]:
+    """Play at a controller that runs already, with the keys and tokens of a file."""
+    try:
+        held = json.loads(said["keys"].read_text(encoding="utf-8"))
+        order = {"url": said["url"], "tables": held["tables"], "people": held["people"]}
+    except (ValueError, KeyError, TypeError):
+        raise click.UsageError(f"{said['keys']} does not hold `tables` and `people`") from None
+    return _play(_order(order, said)) | {"kills": 0}
+
+
+def _at_own(said: dict[str, Any]) -> dict[str, Any]:
+    """Play at a system that is made for it; at the end its journals are replayed besides."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trial-")))
+        trial = stack.enter_context(Trial(folder, said["tables"], workers=said["workers"]))
+        with _killing(trial, said["kill_every"]):
+            result = _play(_order({"url": trial.url, **trial.order}, said))
+        for link, controller in trial.services.controllers.items():
+            found = audit(controller.meters).problems
+            result["problems"] += [f"{link}: the replay says: {each}" for each in found]
+        return result | {"kills": trial.kills}
 
 
 def _order(base: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
@@ -125,8 +143,11 @@ def _order(base: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _killing(trial: Trial, every_s: float) -> Iterator[None]:
-    """Kill the API again and again, until the floor is done."""
+def _killing(trial: Trial, every_s: float | None) -> Iterator[None]:
+    """Kill the API again and again, if that is wished for, until the floor is done."""
+    if every_s is None:
+        yield
+        return
     done = threading.Event()
 
     def kill() -> None:
@@ -167,12 +188,16 @@ def _play(order: dict[str, Any]) -> dict[str, Any]:
             raise AssertionError("both were asked for")
         with floor.stdin as stdin:
             stdin.write(json.dumps(order))
+        refused = ""
         result: dict[str, Any] = {}
         for line in floor.stdout:
             told = json.loads(line)
             if "progress" in told:
                 bar.update(task, completed=told["progress"])
+            refused = told.get("refused", refused)
             result = told.get("result", result)
+    if refused:
+        raise WrongCall(f"the floor cannot play: {refused}")
     if not result:
         raise click.ClickException("the floor ended without a result; what it said is above")
     return result
@@ -189,8 +214,8 @@ def _show(result: dict[str, Any], *, as_json: bool) -> None:
         f"{result['must_hit']} of Must Hit besides"
     )
     click.echo(
-        f"{result['lost']} messages lost, {result['repeated']} repeated, {result['reordered']} out "
-        f"of order; the API was killed {result['kills']} times"
+        f"Seed {result['seed']}: {result['lost']} messages lost, {result['repeated']} repeated, "
+        f"{result['reordered']} out of order; the API was killed {result['kills']} times"
     )
     for problem in result["problems"]:
         click.echo(f"difference: {problem}", err=True)
