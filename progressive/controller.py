@@ -18,7 +18,7 @@ from progressive.draws.drbg import Source
 from progressive.draws.scaling import DrawError
 from progressive.draws.secret import DrawSecret
 from progressive.draws.vault import Vault
-from progressive.rules.baccarat import Round, round_of
+from progressive.rules.baccarat import Round, RoundError, round_of
 from progressive.rules.cards import ALL_CARDS, Hand, hand
 from progressive.rules.royal9 import PAYTABLES, Seating, combination
 from progressive.rules.rulebooks import Rulebook
@@ -195,7 +195,7 @@ class Controller:
         lock = shoe.Lock(due.round, hashlib.sha256(due.line.encode()).hexdigest())
         try:
             dealt, _ = at.deal(self._shoe_secret(table, due), lock)
-        except DrawError as error:
+        except (DrawError, RoundError) as error:
             raise Refused("shoe_over", str(error)) from None
         return dealt.played
 

@@ -177,7 +177,7 @@ ROUTES = (
         take_card,
         wire.CardRead,
         wire.CardMessage,
-        problems=(*OF_MESSAGES, *OF_STEPS, "bad_card", "card_not_in_shoe"),
+        problems=(*OF_MESSAGES, *OF_STEPS, "card_not_in_shoe"),
         tag="devices",
     ),
 )
