@@ -172,7 +172,6 @@ def old_store(place: Place, _: ControllerProcess) -> None:
     shutil.copy(place.store, old)
     before = place.store.read_bytes()
     until(lambda: place.store.read_bytes() != before)
-    until(lambda: place.store.read_bytes() != before)
     place.hub.kill()
     old.replace(place.store)
     place.power_up()
