@@ -52,6 +52,21 @@ static void digest(const char *command, char **word)
     free(one.bytes), free(two.bytes);
 }
 
+/* sign KEY METHOD PATH TIME BODY, or KEY SIGNATURE STATUS BODY of an answer. */
+static void sign(char **word)
+{
+    blob key = unhex(word[1]), body = unhex(word[5] != NULL ? word[5] : word[4]);
+    const char *text = (const char *)body.bytes;
+    char out[PC_SIGNATURE_BYTES];
+    if (word[5] != NULL)
+        pc_sign_request(key.bytes, word[2], word[3], strtoull(word[4], NULL, 10), text, body.length,
+                        out);
+    else
+        pc_sign_answer(key.bytes, word[2], (unsigned)atoi(word[3]), text, body.length, out);
+    puts(out);
+    free(key.bytes), free(body.bytes);
+}
+
 static void look(const pc_client *hub, uint64_t tick)
 {
     const pc_message *m = &hub->message;
@@ -99,6 +114,8 @@ static void obey(pc_client *hub, char **word)
     uint8_t record[PC_RECORD_BYTES];
     if (strcmp(command, "sha") == 0 || strcmp(command, "hmac") == 0) {
         digest(command, word);
+    } else if (strcmp(command, "sign") == 0) {
+        sign(word);
     } else if (strcmp(command, "start") == 0) {
         start(hub, word);
     } else if (strcmp(command, "request") == 0) {
@@ -127,8 +144,8 @@ int main(void)
     while (fgets(line, sizeof line, stdin) != NULL) {
         char *word[WORDS_MAX + 1] = {NULL};
         size_t count = 0;
-        for (char *at = strtok(line, " \n"); at != NULL && count < WORDS_MAX; at = strtok(NULL, " \n"))
-            word[count++] = at;
+        char *at = strtok(line, " \n");
+        for (; at != NULL && count < WORDS_MAX; at = strtok(NULL, " \n")) word[count++] = at;
         if (count > 0) obey(&hub, word);
         fflush(stdout);
     }

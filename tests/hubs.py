@@ -1,4 +1,4 @@
-"""The reference firmware, compiled; and the bad wire between it and the real API."""
+"""The reference firmware, compiled; and a bad wire between it and the controller."""
 
 import os
 import random
@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from flask import Flask
 from servers import free_port
-from werkzeug.serving import make_server
 
 FIRMWARE = Path(__file__).parent.parent / "links" / "firmware"
 CORE = [FIRMWARE / name for name in ("progressive_client.c", "signing.c", "answer.c", "sha256.c")]
-STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 SANITIZED = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # A floor in a hurry: the same firmware with shorter waits.
 HURRIED = [
@@ -41,7 +39,7 @@ def compiler() -> str:
 
 
 def compiled(out: Path, sources: Sequence[Path], flags: Sequence[str]) -> Path:
-    command = [compiler(), *STRICT, *flags, f"-I{FIRMWARE}", "-o", out, *sources]
+    command = [compiler(), *STRICT, *flags, f"-I{FIRMWARE}", "-o", str(out), *map(str, sources)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  the compiler
     assert done.returncode == 0, done.stderr
     return out
@@ -50,7 +48,7 @@ def compiled(out: Path, sources: Sequence[Path], flags: Sequence[str]) -> Path:
 def has_sanitizers(folder: Path) -> bool:
     source = folder / "empty.c"
     source.write_text("int main(void) { return 0; }\n", encoding="utf-8")
-    command = [compiler(), *SANITIZED, "-o", folder / "empty", source]
+    command = [compiler(), *SANITIZED, "-o", str(folder / "empty"), str(source)]
     if subprocess.run(command, capture_output=True, check=False).returncode:  # noqa: S603  the compiler
         return False
     return subprocess.run([folder / "empty"], check=False).returncode == 0  # noqa: S603  made above
@@ -102,8 +100,15 @@ class HubProcess:
     def lamps(self) -> list[str]:
         return self.lines[-1].split()[4:] if self.lines else []
 
-    def lit(self, lamp: str) -> set[int]:
-        return {seat for seat, shown in enumerate(self.lamps, 1) if shown == lamp}
+    @property
+    def round(self) -> int:
+        return int(self.lines[-1].split()[0]) if self.lines else 0
+
+    def shows(self, round_: int, lamp: str, seats: Collection[int]) -> bool:
+        """Tell whether exactly these seats have this lamp, in this round."""
+        last = self.lines[-1].split() if self.lines else ["0"]
+        lit = {seat for seat, shown in enumerate(last[4:], 1) if shown == lamp}
+        return int(last[0]) == round_ and lit == set(seats)
 
     @property
     def is_down(self) -> bool:
@@ -111,7 +116,12 @@ class HubProcess:
 
     @property
     def code(self) -> str:
-        return self.lines[-1].split()[3].removeprefix("code=") if self.lines else ""
+        return self.codes[-1] if self.lines else ""
+
+    @property
+    def codes(self) -> list[str]:
+        """Give every problem that it has shown, in order; `-` where there was none."""
+        return [line.split()[3].removeprefix("code=") for line in self.lines]
 
     @property
     def epoch(self) -> int:
@@ -141,37 +151,25 @@ class HubProcess:
                     continue
 
 
-class ApiServer:
-    """The real application on a real socket, that can go away and come back on its port."""
-
-    def __init__(self, app: Flask) -> None:
-        self.app, self.port = app, free_port()
-        self.start()
-
-    def start(self) -> None:
-        self._server = make_server(HOST, self.port, self.app, threaded=True)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-
-FATES: Final = ("pass", "lose request", "lose answer", "repeat", "cut answer", "old copy")
+FATES: Final = (
+    "pass", "lose request", "lose answer", "repeat", "cut answer", "old copy", "hold",
+)  # fmt: skip
+BAD: Final = (50, 10, 12, 10, 10, 8, 8)
+GOOD: Final = (1, 0, 0, 0, 0, 0, 0)
+CUT_THROUGH: Final = (0, 1, 0, 0, 0, 0, 0)
 
 
 @dataclass
 class LossyWire:
-    """A wire that loses, repeats, cuts and delays, as its seed says."""
+    """A wire that loses, repeats, cuts and reorders, as its seed says."""
 
     to_port: int
     chance: random.Random
-    weights: Sequence[int] = (50, 10, 12, 10, 10, 8)
+    weights: Sequence[int] = BAD
     port: int = field(default_factory=free_port)
     fates: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FATES, 0))
     last: bytes = b""
+    held: list[bytes] = field(default_factory=list)  # they arrive after what was sent later
 
     @contextmanager
     def open(self) -> Iterator["LossyWire"]:
@@ -200,16 +198,21 @@ class LossyWire:
     def _one(self, near: socket.socket) -> None:
         near.settimeout(2)
         request = read_request(near)
+        if not request:
+            return
         fate = self.chance.choices(FATES, self.weights)[0]
         self.fates[fate] += 1
         old, self.last = self.last, request
-        if fate == "lose request" or not request:
+        if fate == "hold":
+            self.held.append(request)
+        if fate in {"hold", "lose request"}:
             return
         answer = self._forward(request)
         if fate == "repeat":
             answer = self._forward(request)
-        if fate == "old copy" and old:
-            self._forward(old)
+        self.held += [old] if fate == "old copy" and old else []
+        while self.held:
+            self._forward(self.held.pop())
         if fate == "cut answer":
             near.sendall(answer[: self.chance.randrange(len(answer) + 1)])
         elif fate != "lose answer":
@@ -222,7 +225,7 @@ class LossyWire:
 
 
 def read_request(near: socket.socket) -> bytes:
-    """Read a whole request: its head, and as much of a body as that says."""
+    """Read a whole request, or nothing: its head, and as much of a body as that says."""
     taken = b""
     while b"\r\n\r\n" not in taken:
         part = near.recv(REQUEST_MAX)
@@ -232,5 +235,8 @@ def read_request(near: socket.socket) -> bytes:
     head, _, body = taken.partition(b"\r\n\r\n")
     length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
     while len(body) < length:
-        body += near.recv(REQUEST_MAX)
+        part = near.recv(REQUEST_MAX)
+        if not part:
+            return b""
+        body += part
     return head + b"\r\n\r\n" + body

@@ -23,7 +23,8 @@ static bool next_is(cursor *c, char wanted)
     return true;
 }
 
-/* Reads a string. What does not fit, or is written with escapes, becomes "?": no word of ours is. */
+/* Reads a string. No word of ours is long, has escapes, or is more than printable ASCII: what is
+ * becomes "?", for a code is shown to people even if nobody has signed it. */
 static bool read_word(cursor *c, char word[PC_WORD_BYTES])
 {
     size_t length = 0;
@@ -31,6 +32,7 @@ static bool read_word(cursor *c, char word[PC_WORD_BYTES])
     if (!next_is(c, '"')) return false;
     while (c->at < c->end && *c->at != '"') {
         if ((unsigned char)*c->at < 0x20) return false;
+        if (*c->at == ' ' || (unsigned char)*c->at > 0x7e) plain = false;
         if (*c->at == '\\') {
             plain = false;
             if (++c->at == c->end) return false;
@@ -66,9 +68,9 @@ static bool read_whole(cursor *c, uint64_t *number)
 /* Passes over a number, true, false or null. */
 static bool skip_plain(cursor *c)
 {
+    static const char allowed[] = "+-.0123456789abcdefghijklmnopqrstuvwxyzE";
     const char *first = c->at;
-    while (c->at < c->end && *c->at != '\0' && strchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", *c->at))
-        c->at++;
+    while (c->at < c->end && *c->at != '\0' && strchr(allowed, *c->at)) c->at++;
     return c->at > first;
 }
 

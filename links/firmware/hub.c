@@ -4,8 +4,8 @@
  *   hub HOST PORT DEVICE TABLE SEATS KEY_FILE STORE_FILE [CLOCK]
  *
  * Its sensors are lines on standard input, the seats that have a wager ("1 3", or an empty line);
- * its lamps are lines on standard output. KEY_FILE holds the key as 64 hex digits; STORE_FILE stands
- * for the flash. CLOCK is how far this hub's clock is off in ms, or "none".
+ * its lamps are lines on standard output. KEY_FILE holds the key as 64 hex digits; STORE_FILE
+ * stands for the flash. CLOCK is how far this hub's clock is off in ms, or "none".
  */
 #define _POSIX_C_SOURCE 200809L
 #include "progressive_client.h"
@@ -249,8 +249,8 @@ int main(int count, char **words)
     for (;;) {
         struct pollfd sensors = {STDIN_FILENO, POLLIN, 0};
         uint64_t wait = pc_wait_ms(&hub, tick());
-        if (poll(&sensors, 1, wait < PC_HEARTBEAT_MS ? (int)wait : PC_HEARTBEAT_MS) > 0 && !sense(&hub))
-            return 0;
+        int wait_ms = wait < PC_HEARTBEAT_MS ? (int)wait : PC_HEARTBEAT_MS;
+        if (poll(&sensors, 1, wait_ms) > 0 && !sense(&hub)) return 0;
         if (pc_wait_ms(&hub, tick()) == 0) post(&hub, words[1], words[2], words[7]);
         show(&hub);
     }

@@ -270,7 +270,7 @@ static pc_verdict take_result(pc_client *hub, uint64_t tick, const pc_answer *an
 {
     bool is_gap = strcmp(answer->result, "gap") == 0;
     if (strcmp(answer->result, "duplicate") == 0) {
-        /* It was taken; but this is the first answer, so where the table stands now is to be asked. */
+        /* Taken; but this is the answer of then, so where the table stands now is to be asked. */
         settle(hub, tick, false);
         return PC_SETTLED;
     }
