@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import time
 from enum import StrEnum
 from typing import Final, cast
 
@@ -14,6 +15,7 @@ from progressive.draws.vault import Vault
 KEY_BYTES: Final = 32
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # it travels in a header
 RECORD: Final = "devices"
+TRUST_S: Final = 1.0  # how late another process hears that a device was revoked
 
 
 class Kind(StrEnum):
@@ -50,6 +52,24 @@ class Devices:
     def __init__(self, journal: SiteJournal, vault: Vault) -> None:
         self._journal = journal
         self._vault = vault
+        self._trusted: dict[str, tuple[float, Device, list[bytes]]] = {}
+
+    def trusted(self, name: str) -> tuple[Device, list[bytes]] | None:
+        """Find a device and its keys as they were a second ago at most: many post many times."""
+        kept = self._trusted.get(name)
+        if kept and time.monotonic() < kept[0]:
+            return kept[1], kept[2]
+        return self.looked_up(name)
+
+    def looked_up(self, name: str) -> tuple[Device, list[bytes]] | None:
+        """Find a device and its keys as they are now."""
+        now = time.monotonic()
+        device = self.find(name)
+        if device is None:
+            return None
+        keys = self.keys_of(device)
+        self._trusted[name] = (now + TRUST_S, device, keys)
+        return device, keys
 
     def find(self, name: str) -> Device | None:
         """Find a device by name."""
@@ -112,3 +132,4 @@ class Devices:
         body = {"device": device.device, "kind": device.kind, "tables": device.tables}
         stored = msgspec.json.encode(device).decode()
         self._journal.note(by, kind, body, [Change(RECORD, device.device, stored)])
+        self._trusted.pop(device.device, None)

@@ -211,3 +211,24 @@ def test_an_automated_table_is_dealt_by_the_controller_and_a_repeat_draws_the_sa
     assert json_of(ended)["round"] == 2
     by_hand = http.post("/v1/tables/MB-101/rounds/1/draw", headers=headers)
     assert json_of(by_hand)["code"] == "not_automated"
+
+
+def test_a_key_that_another_process_has_rotated_is_known_at_once(
+    services: Services, hub: Hub
+) -> None:
+    assert hub.post("/v1/messages", message()).status_code == 200
+    elsewhere = Devices(services.devices._journal, services.devices._vault)  # noqa: SLF001 - as another process has it
+    hub.key = elsewhere.rotate("hub-101", "admin")
+    assert hub.post("/v1/messages", message(sequence=2)).status_code == 200
+
+
+def test_a_device_that_another_process_has_revoked_is_refused_a_second_later(
+    services: Services, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert hub.post("/v1/messages", message()).status_code == 200
+    elsewhere = Devices(services.devices._journal, services.devices._vault)  # noqa: SLF001 - as another process has it
+    elsewhere.revoke("hub-101", "admin")
+    later = time.monotonic() + 1
+    monkeypatch.setattr("progressive.devices.time.monotonic", lambda: later)
+    refused = hub.post("/v1/messages", message(sequence=2))
+    assert json_of(refused)["code"] == "revoked_device"

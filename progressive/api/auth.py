@@ -72,19 +72,38 @@ def _device(request: Request, services: Services) -> Signed:
     signature = request.headers.get(SIGNATURE_HEADER, "")
     if not name or not signature or not told_time.isdecimal() or not told_time.isascii():
         raise ProblemError("unsigned", "a device signs its requests")
-    device = services.devices.find(name)
-    if device is None:
-        raise ProblemError("unknown_device", "this device is not known here")
-    if not device.active:
-        raise ProblemError("revoked_device", "this device was revoked")
-    body = request.get_data()
-    path = request.full_path.rstrip("?") if request.query_string else request.path
-    for key in services.devices.keys_of(device):
-        if same(sign_request(key, request.method, path, int(told_time), body), signature):
-            break
-    else:
+    sent = _Sent(request, int(told_time), signature)
+    found = sent.signer(services.devices.trusted(name)) or sent.signer(
+        services.devices.looked_up(name)  # its key may be younger than what is kept
+    )
+    if found is None:
         raise ProblemError("wrong_signature", "the signature does not fit the request")
-    return Signed(Caller(name=name, device=device), key, signature)
+    return Signed(Caller(name=name, device=found[0]), found[1], signature)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A device's request and the signature that came with it."""
+
+    request: Request
+    time_ms: int
+    signature: str
+
+    def signer(self, found: tuple[Device, list[bytes]] | None) -> tuple[Device, bytes] | None:
+        """Give the device with the key that signed, or None if none of its keys did."""
+        if found is None:
+            raise ProblemError("unknown_device", "this device is not known here")
+        device, keys = found
+        if not device.active:
+            raise ProblemError("revoked_device", "this device was revoked")
+        request = self.request
+        path = request.full_path.rstrip("?") if request.query_string else request.path
+        body = request.get_data()
+        for key in keys:
+            expected = sign_request(key, request.method, path, self.time_ms, body)
+            if same(expected, self.signature):
+                return device, key
+        return None
 
 
 def _person(request: Request, services: Services) -> Caller:
