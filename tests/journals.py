@@ -12,7 +12,7 @@ import msgspec
 from floor import level, usd
 from redis import Redis
 
-from meters.calls import Message
+from meters.calls import CardSaid, Message
 from meters.definitions import LinePay, LinkDefinition, TableDefinition, Terms
 from meters.entries import AnyEntry
 from meters.errors import Refused
@@ -143,6 +143,20 @@ class Play:
         )
         [answer] = self.controller.report([said])
         assert not isinstance(answer, Refused), answer
+
+    def read_card(self, table: str, card: str) -> None:
+        """Have the table's shoe reader see a card."""
+        device = f"shoe-{table}"
+        self.sequences[device] += 1
+        said = CardSaid(
+            table=table,
+            device=device,
+            epoch=1,
+            sequence=self.sequences[device],
+            round=self.at(table),
+            card=card,
+        )
+        self.meters.run(self.meters.calls.card(said))
 
     def lock(self, table: str, seats: Sequence[int], kind: str = "played") -> None:
         if seats:
@@ -329,6 +343,13 @@ def _corrections(royal: Play) -> None:
 def _cards(royal: Play) -> None:
     """Live and automated shoes."""
     royal.new_shoe("T2")
+    royal.lock("T2", [2, 3])
+    for card in ("2S", "4C", "3H", "6D", "5D"):
+        royal.read_card("T2", card)
+    royal.deal("T2", LOSS)
+    royal.read_card("T2", "7C")
+    royal.balance()
+    royal.end("T2", "5D7C")
     royal.new_shoe("A1")
     for number in range(6):
         royal.play_automated("A1", [1, 2, 3][: number % 4])
@@ -566,7 +587,7 @@ class RandomPlay:
     def odd_step(self, table: str) -> None:
         """Do what is not done in every round."""
         play, at = self.play, self.state.tables[table]
-        step = self.rng.randrange(6)
+        step = self.rng.randrange(7)
         if step == 0:
             play.void(table)
         elif step == 1:
@@ -577,6 +598,8 @@ class RandomPlay:
             play.lock(table, [], self.rng.choice(("free", "simulated")))
         elif step == 4:
             play.bet(table, [1, 6], round_=at.round - self.rng.randrange(2))
+        elif step == 5:
+            play.read_card(table, self.rng.choice(ALL_CARDS))
         else:
             play.balance()
 
