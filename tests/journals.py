@@ -19,15 +19,21 @@ from meters.errors import Refused
 from meters.functions import ensure_loaded
 from meters.levels import Level
 from meters.link import Meters
+from meters.site import SiteJournal
 from meters.state import Award, Table
 from progressive.audit import writer
 from progressive.audit.checkpoint import Cosigner
 from progressive.audit.note import Signer
 from progressive.audit.writer import LogWriter
 from progressive.controller import Controller
+from progressive.devices import Devices, Kind
 from progressive.draws import must_hit
 from progressive.draws.process import process_drbg
 from progressive.draws.vault import Vault, make
+from progressive.people.approvals import Approvals, Wish
+from progressive.people.roles import Role
+from progressive.people.sessions import Sessions
+from progressive.people.users import Users
 from progressive.rules.cards import ALL_CARDS, Hand, hand
 from progressive.rules.royal9 import DEFAULT_COMBINATIONS, PAYTABLES, STAKE_MICROS, Fixed
 from progressive.rules.rulebooks import RULEBOOKS
@@ -506,17 +512,37 @@ class Journals:
         return folder
 
 
+def run_site(client: Redis, folder: Path) -> list[bytes]:
+    """Hire people, bring devices and give tokens; gives the site's journal."""
+    journal = SiteJournal(client)
+    users = Users(journal, lambda: 0)
+    sessions = Sessions(journal, users, lambda: 0)
+    approvals = Approvals(journal, users, sessions)
+    devices = Devices(journal, make(folder / "devices.key", cycle_open=False))
+    journal.note("admin", "start", {"version": "0", "site": "a floor", "keys": {"draws": "1"}})
+    for name in ("ann", "bob"):
+        users.put(name, [Role.SUPERVISOR], "admin", second="owner")
+    users.give_password("bob", "ann")
+    users.give_roles("bob", [Role.DEALER], "ann")
+    devices.add("hub-1", Kind.HUB, ["T1"], "ann")
+    devices.rotate("hub-1", "ann")
+    wish = Wish(what="token", name="signs", roles=[Role.AUDITOR], reason="a sign", by="ann")
+    approvals.approve(approvals.propose(wish), "bob")
+    approvals.reject(approvals.propose(wish), "ann")
+    approvals.propose(wish)
+    sessions.revoke_token("signs", "ann")
+    devices.revoke("hub-1", "ann")
+    users.retire("bob", "ann")
+    return [line.encode() for _, line in journal.entries()]
+
+
 def play_journals(client: Redis, folder: Path) -> Journals:
     """Play everything once, and keep the journals."""
     royal, multi = play_everything(client, folder)
-    for number, kind in enumerate(("start", "user", "user", "device"), start=1):
-        keys = ("{site}:site", "{site}:journal")
-        client.fcall("pm_record", 2, *keys, number, "admin", kind, '{"id":"x","on":true}')
-    rows = cast("list[tuple[str, dict[str, str]]]", client.xrange("{site}:journal"))
     return Journals(
         royal.lines(),
         multi.lines(),
-        [fields["e"].encode() for _, fields in rows],
+        run_site(client, folder),
         {play.meters.link: play.meters.numbers() for play in (royal, multi)},
     )
 

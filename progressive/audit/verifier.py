@@ -2643,10 +2643,27 @@ def difference(name: str, ours: Json, theirs: Json) -> str:
 # The site's own journal
 
 
+SITE_NAMES = {  # kind -> what it is about, and the field that names it
+    "user": ("user", "user"),
+    "user_roles": ("user", "user"),
+    "user_password": ("user", "user"),
+    "user_retired": ("user", "user"),
+    "device": ("device", "device"),
+    "device_rotated": ("device", "device"),
+    "device_revoked": ("device", "device"),
+    "token": ("token", "name"),
+    "token_revoked": ("token", "name"),
+}
+SITE_ENDS = {"user_retired", "device_revoked", "token_revoked"}
+SITE_BEGINS = {"user", "device", "token"}
+
+
 class Site:
-    """Users, devices, keys and starts: numbered and in time, each by somebody."""
+    """Users, devices, keys and starts: each by somebody, about what there is, by two if asked."""
 
     def __init__(self) -> None:
+        self.known: set[tuple[str, str]] = set()
+        self.proposals: dict[int, Entry] = {}
         self.entry = 0
         self.time = self.last_time = 0
         self.line_hash = ""
@@ -2658,10 +2675,40 @@ class Site:
         text_of(e["k"])
         text_of(e["by"])
         only(e["body"], "", " ".join(e["body"]))
+        if e["body"].get("second") == e["by"]:
+            raise Wrong(f"is agreed to by {e['by']}, who did it: two persons are needed")
+        if e["k"] == "propose":
+            self.proposals[self.entry] = e
+        elif e["k"] in {"approve", "reject"}:
+            self.settle(e)
+        elif e["k"] in SITE_NAMES:
+            self.name(e)
         self.tally[e["k"]] += 1
 
+    def settle(self, e: Entry) -> None:
+        """Settle a proposal, which another person must have made if it is approved."""
+        number = e["body"].get("number")
+        proposal = self.proposals.pop(number, None) if type(number) is int else None
+        if proposal is None:
+            raise Wrong(f"settles proposal {number!r}, which is not open")
+        if e["body"] != {"number": number, **proposal["body"]}:
+            raise Wrong(f"settles something else than entry {number} proposed")
+        if e["k"] == "approve" and e["by"] == proposal["by"]:
+            raise Wrong(f"is approved by {e['by']}, who proposed it: two persons are needed")
+
+    def name(self, e: Entry) -> None:
+        """Insist that what is changed or ended had begun."""
+        about, part = SITE_NAMES[e["k"]]
+        one = (about, text_of(e["body"].get(part)))
+        if e["k"] in SITE_BEGINS:
+            self.known.add(one)
+        elif one not in self.known:
+            raise Wrong(f"is a {e['k']} of {one[1]}, which is no {about} of this site")
+        if e["k"] in SITE_ENDS:
+            self.known.discard(one)
+
     def finish(self) -> None:
-        """Nothing is left open at the end of it."""
+        """Let the log end: a proposal may be open then."""
 
     def report(self) -> Entry:
         """Say what was in it."""
