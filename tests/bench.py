@@ -12,6 +12,7 @@ from pathlib import Path
 import bench_http
 import bench_locks
 import bench_memory
+import bench_verifier
 
 PROGRESSIVE = Path(sys.executable).with_name("progressive")
 SEATS = [1, 2, 3, 4, 5, 6, 7]
@@ -53,6 +54,7 @@ def main() -> None:
     bench_locks.main()
     bench_memory.main()
     bench_http.main()
+    bench_verifier.main()
 
 
 def evaluated_per_second(rounds: list[dict[str, object]]) -> float:
