@@ -36,6 +36,7 @@ from progressive.definition import link_definition
 from progressive.devices import Devices, Kind
 from progressive.draws import vault
 from progressive.draws.process import process_drbg
+from progressive.people.approvals import Approvals
 from progressive.people.roles import Role
 from progressive.people.sessions import Sessions
 from progressive.people.users import Users
@@ -113,6 +114,7 @@ def services_in(folder: Path, client: Redis) -> Services:
     site = _site(folder)
     journal = SiteJournal(client)
     users = Users(journal, _now_ms)
+    sessions = Sessions(journal, users, _now_ms)
     draws = vault.load(folder / "draws.key")
     return Services(
         site=site,
@@ -121,7 +123,8 @@ def services_in(folder: Path, client: Redis) -> Services:
             for link in site.links
         },
         users=users,
-        sessions=Sessions(journal, users, _now_ms),
+        sessions=sessions,
+        approvals=Approvals(journal, users, sessions),
         devices=Devices(journal, vault.load(folder / "devices.key")),
         now_ms=_now_ms,
     )
