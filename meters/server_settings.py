@@ -50,6 +50,11 @@ SETTINGS: Final = (
     Setting("logfile", '""'),
     Setting("loglevel", "notice"),
     Setting("crash-log-enabled", "yes"),
+    # An end that is refused has named the secret of a cycle that stays open: no record of calls.
+    Setting("slowlog-log-slower-than", "-1"),
+    Setting("commandlog-request-larger-than", "-1", valkey=(8, 1, 0), redis=None),
+    Setting("commandlog-reply-larger-than", "-1", valkey=(8, 1, 0), redis=None),
+    Setting("hide-user-data-from-log", "yes", valkey=(8, 0, 0), redis=(7, 4, 0)),
     Setting("busy-reply-threshold", "5000"),
 )
 

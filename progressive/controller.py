@@ -5,7 +5,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
-from meters.answers import Dealt, Due, Ended, Locked, NewShoe, Reported
+import msgspec
+
+from meters.answers import Dealt, Due, Ended, Locked, NewShoe, Proposed, Reported
 from meters.calls import Draw, Message, SealedShoe
 from meters.definitions import LinkDefinition
 from meters.errors import Refused
@@ -141,6 +143,34 @@ class Controller:
     def _must_hit(self) -> Level | None:
         levels = self.known().levels.values()
         return next((level for level in levels if level.maximum_micros and not level.closed), None)
+
+    def approve(self, number: int, by: str, tables: Collection[str] = ()) -> Proposed:
+        """Agree as the second person; a Must Hit that goes reveals the cycles that it leaves."""
+        for _ in range(DECIDE_TRIES):
+            call = self.meters.calls.approve(number, by, tables, self._left_by(number))
+            try:
+                return self.meters.run(call)
+            except Refused as refusal:
+                if refusal.code != "decide_again":
+                    raise
+        raise RuntimeError(f"what proposal {number} leaves could not be revealed")
+
+    def _left_by(self, number: int) -> dict[str, dict[str, str]] | None:
+        """Open the secrets that a decommission of Must Hit leaves without an award."""
+        state = self.meters.snapshot()
+        proposal = next((each for each in state.proposals if each.number == number), None)
+        if proposal is None or proposal.what != "decommission":
+            return None
+        level = state.levels.get(str(msgspec.json.decode(proposal.body).get("level")))
+        if level is None or not level.maximum_micros or level.closed:
+            return None
+        kept = self.meters.client.hgetall(self.meters.calls.keys.secrets)
+        shown = {}
+        for cycle in state.commits:
+            name = must_hit.Cycle(self.meters.link, level.name, int(cycle))
+            secret = self.vault.open_(str(kept[cycle]), must_hit.seal_context(name))
+            shown[cycle] = dict(zip(("secret", "salt"), secret.reveal(), strict=True))
+        return shown
 
     def new_shoe(self, table: str, number: int, by: str) -> NewShoe:
         """Change the cards; an automated table's are committed to, and the last ones revealed."""

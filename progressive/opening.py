@@ -3,15 +3,17 @@
 import getpass
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from typing import Any, cast
 
 import msgspec
 
+from meters.client import Client
 from meters.connect import Connection
 from meters.definitions import LinkDefinition
 from meters.functions import ensure_loaded
+from meters.keys import Keys
 from meters.link import Meters
 from meters.replay import audit
 from meters.site import Change, SiteJournal
@@ -57,7 +59,8 @@ class Opening:
         self.load_library()
         recorded = self._recorded()
         self._insist_on_same_site(recorded)
-        vaults = start_vaults(self._folder, self._draws_in_use(), self._devices_in_use())
+        draws = draws_in_use(self._client, self._links)
+        vaults = start_vaults(self._folder, draws, self._devices_in_use())
         problems = self.audit()
         if SITE_JOURNAL in self._failed:
             return problems  # nothing can be recorded, so nothing new begins
@@ -117,14 +120,6 @@ class Opening:
         if recorded.get(wanted.link) == msgspec.json.encode(wanted).decode():
             return []  # as accepted before; proposals may have moved on from it since
         return differences(f"links.{wanted.link}", in_force(meters.snapshot()), in_file(wanted))
-
-    def _draws_in_use(self) -> set[str]:
-        found: set[str] = set()
-        for link in self._links:
-            key = self._meters(link).calls.keys.secrets
-            sealed = cast("list[str]", self._journal.client.hvals(key))
-            found |= {sealed_under(text) for text in sealed}
-        return found
 
     def _devices_in_use(self) -> set[str]:
         devices = stored_devices(self._journal)
@@ -207,6 +202,15 @@ class Opening:
             "keys": {"draws": vaults.draws.current, "devices": vaults.devices.current},
         }
         self._journal.note(self._by, "start", body, changed)
+
+
+def draws_in_use(client: Client, links: Iterable[str]) -> set[str]:
+    """Name the keys that the secrets of open cycles and shoes are sealed under."""
+    found: set[str] = set()
+    for link in links:
+        sealed = cast("list[str]", client.hvals(Keys(link).secrets))
+        found |= {sealed_under(text) for text in sealed}
+    return found
 
 
 def _links_in(recorded: dict[str, str]) -> set[str]:

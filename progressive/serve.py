@@ -26,6 +26,7 @@ from progressive.controller import Controller
 from progressive.data_folder import DataFolder, load_vaults, read_site
 from progressive.devices import Devices
 from progressive.draws.process import process_drbg
+from progressive.opening import draws_in_use
 from progressive.people.approvals import Approvals
 from progressive.people.sessions import Sessions
 from progressive.people.users import Users
@@ -42,6 +43,7 @@ def services_of(folder: DataFolder, client: Client) -> Services:
     """Put together what the handlers work with."""
     site = read_site(folder, None).site
     vaults = load_vaults(folder)
+    vaults.draws.require(draws_in_use(client, [link.name for link in site.links]))
     journal = SiteJournal(client)
     users = Users(journal, now_ms)
     sessions = Sessions(journal, users, now_ms)

@@ -8,6 +8,8 @@ import pytest
 from redis import Redis
 
 from meters.calls import Message
+from meters.entries import Approve, read_entry
+from meters.errors import Refused
 from meters.functions import ensure_loaded
 from meters.link import Meters
 from meters.money import MICROS
@@ -15,7 +17,9 @@ from meters.replay import audit
 from progressive.config.load import load_site
 from progressive.controller import Controller
 from progressive.definition import link_definition
+from progressive.draws import must_hit
 from progressive.draws.process import process_drbg
+from progressive.draws.secret import DrawSecret
 from progressive.draws.vault import make
 from progressive.rules.cards import hand
 
@@ -122,3 +126,26 @@ def test_a_table_whose_combinations_were_changed_plays_by_the_new_ones(
     controller.lock("MB-101", 1, [1], "dealer")
     won = controller.deal("MB-101", 1, hand("K♦ 9♣"), hand("9♣ K♦"), "dealer").awards
     assert [award.line for award in won] == ["star"]
+
+
+def test_a_must_hit_that_goes_reveals_the_cycles_that_it_leaves(controller: Controller) -> None:
+    meters, calls = controller.meters, controller.meters.calls
+    commits = meters.snapshot().commits
+    meters.run(calls.propose(1, "sue", "decommission", "no room", {"level": "must_hit"}))
+    bet(controller, "MB-101", 1, [1])
+    controller.lock("MB-101", 1, [1], "dealer")
+    with pytest.raises(Refused, match="rounds_open"):
+        controller.approve(1, "bob", meters.tables())
+    meters.run(calls.void("MB-101", 1, "sue", "misdeal"))
+    stale: dict[str, dict[str, str]] = {"9": {}, "10": {}}  # cycles that are not the present ones
+    with pytest.raises(Refused, match="decide_again"):
+        meters.run(calls.approve(1, "bob", meters.tables(), stale))
+    controller.approve(1, "bob", meters.tables())
+    last = read_entry(list(meters.journal(1))[-1][1])
+    assert isinstance(last, Approve)
+    assert last.revealed
+    for number, commitment in commits.items():
+        told = last.revealed[number]
+        secret = DrawSecret(bytes.fromhex(told["secret"]), bytes.fromhex(told["salt"]))
+        assert must_hit.keeps(commitment, must_hit.Cycle("royal", "must_hit", int(number)), secret)
+    assert len(last.revealed) == 2

@@ -155,7 +155,13 @@ function CARRY_OUT.decommission(book, keys, body, reveal)
       refuse('rounds_open', 'rounds are locked that could still win ' .. name)
     end
     local cycle = book.values['cycle']
-    if reveal then part = ',"revealed":' .. encode(decode(reveal, 'reveal')) end
+    if reveal then
+      local shown = decode(reveal, 'reveal')
+      if not (shown[int(cycle)] and shown[int(cycle + 1)]) then
+        refuse('decide_again', 'a cycle ended meanwhile: reveal the present one and the next')
+      end
+      part = ',"revealed":' .. encode(shown)
+    end
     book.secrets_gone = {int(cycle), int(cycle + 1)}
     book.deletes[#book.deletes + 1] = 'commit.' .. int(cycle)
     book.deletes[#book.deletes + 1] = 'commit.' .. int(cycle + 1)

@@ -55,7 +55,7 @@ def approve(call: Call) -> wire.Proposed:
     if proposal is not None:
         _require(call, proposal.what, Deed.APPROVE_MONEY, Deed.APPROVE_CHANGE)
         tables = _tables_of(proposal.what, msgspec.json.decode(proposal.body), list(state.tables))
-    return _proposed(meters.run(meters.calls.approve(number, call.caller.name, tables)))
+    return _proposed(controller.approve(number, call.caller.name, tables))
 
 
 def _tables_of(what: str, body: dict[str, Any], every: list[str]) -> list[str]:
