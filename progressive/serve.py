@@ -25,6 +25,7 @@ from progressive.controller import Controller
 from progressive.data_folder import DataFolder, load_vaults, read_site
 from progressive.devices import Devices
 from progressive.draws.process import process_drbg
+from progressive.people.approvals import Approvals
 from progressive.people.sessions import Sessions
 from progressive.people.users import Users
 from progressive.processes.core_dumps import forbid_core_dumps
@@ -42,6 +43,7 @@ def services_of(folder: DataFolder, client: Client) -> Services:
     vaults = load_vaults(folder)
     journal = SiteJournal(client)
     users = Users(journal, now_ms)
+    sessions = Sessions(journal, users, now_ms)
     return Services(
         site=site,
         controllers={
@@ -51,7 +53,8 @@ def services_of(folder: DataFolder, client: Client) -> Services:
             for link in site.links
         },
         users=users,
-        sessions=Sessions(journal, users, now_ms),
+        sessions=sessions,
+        approvals=Approvals(journal, users, sessions),
         devices=Devices(journal, vaults.devices),
         now_ms=now_ms,
     )

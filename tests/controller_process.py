@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -63,13 +64,18 @@ class ControllerProcess:
         )
         assert self.process.stdout
         self.shown = ""
-        for line in self.process.stdout:
-            self.shown += line
-            if line.startswith("administrator"):
-                self.password = line.partition("password ")[2].split()[0]
-            if line.startswith("Ready"):
-                return
-        raise AssertionError(self.shown)
+        overdue = threading.Timer(WAIT_S, self.process.kill)  # a start that hangs must not
+        overdue.start()
+        try:
+            for line in self.process.stdout:
+                self.shown += line
+                if line.startswith("administrator"):
+                    self.password = line.partition("password ")[2].split()[0]
+                if line.startswith("Ready"):
+                    return
+        finally:
+            overdue.cancel()
+        raise AssertionError((self.shown, self.log()[-30:]))
 
     def refused(self, *more: str) -> str:
         """Start it where it must refuse, and give the reason."""
