@@ -46,6 +46,8 @@ def is_alive(pid: int) -> bool:
 class ControllerProcess:
     """A controller that is started, asked over HTTP, killed and stopped."""
 
+    command = "up"
+
     def __init__(self, data: Path) -> None:
         self.data = data
         self.port = free_port()
@@ -55,7 +57,7 @@ class ControllerProcess:
 
     def call(self, *more: str) -> list[str]:
         listen = f"127.0.0.1:{self.port}"
-        return [PROGRAM, "up", "--data", str(self.data), "--listen", listen, *more]
+        return [PROGRAM, self.command, "--data", str(self.data), "--listen", listen, *more]
 
     def start(self, *more: str) -> None:
         """Start it and wait until it says that it is ready."""
