@@ -11,6 +11,7 @@ from pathlib import Path
 
 import bench_locks
 import bench_memory
+import bench_verifier
 
 PROGRESSIVE = Path(sys.executable).with_name("progressive")
 SEATS = [1, 2, 3, 4, 5, 6, 7]
@@ -51,6 +52,7 @@ def main() -> None:
         print(f"evaluate, {name}: {rate:,.0f} rounds/s, {ratio:.1f} x the target")
     bench_locks.main()
     bench_memory.main()
+    bench_verifier.main()
 
 
 def evaluated_per_second(rounds: list[dict[str, object]]) -> float:

@@ -12,22 +12,28 @@ import msgspec
 from floor import level, usd
 from redis import Redis
 
-from meters.calls import Message
+from meters.calls import CardSaid, Message
 from meters.definitions import LinePay, LinkDefinition, TableDefinition, Terms
 from meters.entries import AnyEntry
 from meters.errors import Refused
 from meters.functions import ensure_loaded
 from meters.levels import Level
 from meters.link import Meters
+from meters.site import SiteJournal
 from meters.state import Award, Table
 from progressive.audit import writer
 from progressive.audit.checkpoint import Cosigner
 from progressive.audit.note import Signer
 from progressive.audit.writer import LogWriter
 from progressive.controller import Controller
+from progressive.devices import Devices, Kind
 from progressive.draws import must_hit
 from progressive.draws.process import process_drbg
 from progressive.draws.vault import Vault, make
+from progressive.people.approvals import Approvals, Wish
+from progressive.people.roles import Role
+from progressive.people.sessions import Sessions
+from progressive.people.users import Users
 from progressive.rules.cards import ALL_CARDS, Hand, hand
 from progressive.rules.royal9 import DEFAULT_COMBINATIONS, PAYTABLES, STAKE_MICROS, Fixed
 from progressive.rules.rulebooks import RULEBOOKS
@@ -143,6 +149,20 @@ class Play:
         )
         [answer] = self.controller.report([said])
         assert not isinstance(answer, Refused), answer
+
+    def read_card(self, table: str, card: str) -> None:
+        """Have the table's shoe reader see a card."""
+        device = f"shoe-{table}"
+        self.sequences[device] += 1
+        said = CardSaid(
+            table=table,
+            device=device,
+            epoch=1,
+            sequence=self.sequences[device],
+            round=self.at(table),
+            card=card,
+        )
+        self.meters.run(self.meters.calls.card(said))
 
     def lock(self, table: str, seats: Sequence[int], kind: str = "played") -> None:
         if seats:
@@ -329,6 +349,13 @@ def _corrections(royal: Play) -> None:
 def _cards(royal: Play) -> None:
     """Live and automated shoes."""
     royal.new_shoe("T2")
+    royal.lock("T2", [2, 3])
+    for card in ("2S", "4C", "3H", "6D", "5D"):
+        royal.read_card("T2", card)
+    royal.deal("T2", LOSS)
+    royal.read_card("T2", "7C")
+    royal.balance()
+    royal.end("T2", "5D7C")
     royal.new_shoe("A1")
     for number in range(6):
         royal.play_automated("A1", [1, 2, 3][: number % 4])
@@ -485,17 +512,37 @@ class Journals:
         return folder
 
 
+def run_site(client: Redis, folder: Path) -> list[bytes]:
+    """Hire people, bring devices and give tokens; gives the site's journal."""
+    journal = SiteJournal(client)
+    users = Users(journal, lambda: 0)
+    sessions = Sessions(journal, users, lambda: 0)
+    approvals = Approvals(journal, users, sessions)
+    devices = Devices(journal, make(folder / "devices.key", cycle_open=False))
+    journal.note("admin", "start", {"version": "0", "site": "a floor", "keys": {"draws": "1"}})
+    for name in ("ann", "bob"):
+        users.put(name, [Role.SUPERVISOR], "admin", second="owner")
+    users.give_password("bob", "ann")
+    users.give_roles("bob", [Role.DEALER], "ann")
+    devices.add("hub-1", Kind.HUB, ["T1"], "ann")
+    devices.rotate("hub-1", "ann")
+    wish = Wish(what="token", name="signs", roles=[Role.AUDITOR], reason="a sign", by="ann")
+    approvals.approve(approvals.propose(wish), "bob")
+    approvals.reject(approvals.propose(wish), "ann")
+    approvals.propose(wish)
+    sessions.revoke_token("signs", "ann")
+    devices.revoke("hub-1", "ann")
+    users.retire("bob", "ann")
+    return [line.encode() for _, line in journal.entries()]
+
+
 def play_journals(client: Redis, folder: Path) -> Journals:
     """Play everything once, and keep the journals."""
     royal, multi = play_everything(client, folder)
-    for number, kind in enumerate(("start", "user", "user", "device"), start=1):
-        keys = ("{site}:site", "{site}:journal")
-        client.fcall("pm_record", 2, *keys, number, "admin", kind, '{"id":"x","on":true}')
-    rows = cast("list[tuple[str, dict[str, str]]]", client.xrange("{site}:journal"))
     return Journals(
         royal.lines(),
         multi.lines(),
-        [fields["e"].encode() for _, fields in rows],
+        run_site(client, folder),
         {play.meters.link: play.meters.numbers() for play in (royal, multi)},
     )
 
@@ -566,7 +613,7 @@ class RandomPlay:
     def odd_step(self, table: str) -> None:
         """Do what is not done in every round."""
         play, at = self.play, self.state.tables[table]
-        step = self.rng.randrange(6)
+        step = self.rng.randrange(7)
         if step == 0:
             play.void(table)
         elif step == 1:
@@ -577,6 +624,8 @@ class RandomPlay:
             play.lock(table, [], self.rng.choice(("free", "simulated")))
         elif step == 4:
             play.bet(table, [1, 6], round_=at.round - self.rng.randrange(2))
+        elif step == 5:
+            play.read_card(table, self.rng.choice(ALL_CARDS))
         else:
             play.balance()
 

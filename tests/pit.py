@@ -232,8 +232,8 @@ def _run(step: Step) -> tuple[Any, str | None]:
         return refusal, refusal.code
 
 
-def play(story: Story, client: Redis, vault: Vault) -> None:
-    """Play a story; the first sentence that does not come true is named."""
+def play(story: Story, client: Redis, vault: Vault) -> dict[str, list[bytes]]:
+    """Play a story, and give each link's journal; the first sentence that is not true is named."""
     pit = Pit(client, vault)
     line, text = 1, "the beginning"
     try:
@@ -244,3 +244,7 @@ def play(story: Story, client: Redis, vault: Vault) -> None:
         pit.close()
     except AssertionError as error:
         story.fail(line, f"{text!r}: {error}")
+    return {
+        name: [entry.encode() for _, entry in link.meters.journal(1)]
+        for name, link in pit.links.items()
+    }

@@ -4,11 +4,14 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from journals import write_log
 from pit import play
 from redis import Redis
 from sentences import LANGUAGE
 from story import Story, StoryError
 
+from progressive.audit import verifier
+from progressive.audit.note import Signer
 from progressive.draws.vault import Vault, make
 from progressive.rules.royal9 import LINES, PAYTABLES
 
@@ -33,8 +36,17 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
-def test_a_story_comes_true(path: Path, client: Redis, vault: Vault) -> None:
-    play(read(path), client, vault)
+def test_a_story_comes_true_and_the_verifier_agrees(
+    path: Path, client: Redis, vault: Vault, tmp_path: Path
+) -> None:
+    signer = Signer("floor.example/story", bytes(32))
+    keys = verifier.read_keys([str(signer.verifier)])
+    for link, lines in play(read(path), client, vault).items():
+        assert lines
+        [report] = verifier.verify_folder(
+            write_log(tmp_path / link, lines, signer), keys, lambda _done, _of: None
+        )
+        assert [str(problem) for problem in report.problems] == []
 
 
 def test_there_are_stories_for_all_that_happens_on_a_floor() -> None:

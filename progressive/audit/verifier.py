@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Checks the logs of a linked progressive offline: every signature, every cent, every draw.
 
-    python3 verifier.py FOLDER --key KEY [--witness KEY] [--json]
+    python3 verifier.py FOLDER --key KEY [--witness KEY] [--seen CHECKPOINT] [--json]
 
 FOLDER is the folder of one log, or one that holds several. KEY is a log's public key, or a file
-with one a line. This file is the whole program: it needs Python 3.11 and nothing else, it shares
-no code with the controller, and it works everything out again from the entries alone.
+with one a line. CHECKPOINT is one that you kept, or that a witness shows: a log that was cut back
+or written anew since then does not hold it. This file is the whole program: it needs Python 3.11
+and nothing else, it shares no code with the controller, and it works everything out again from the
+entries alone.
 
 Exit code: 0 all is right, 1 something is wrong (the first wrong entry is named), 2 a wrong call.
 
@@ -380,8 +382,13 @@ def plain_chunks(path: Path) -> Iterator[bytes]:
 class SealedFolder:
     """Reads a log's folder in order, and checks all that needs no look into the entries."""
 
-    def __init__(self, folder: Path, log: Key, witnesses: Sequence[Key]) -> None:
+    def __init__(
+        self, folder: Path, log: Key, witnesses: Sequence[Key], seen: Sequence[bytes] = ()
+    ) -> None:
         self.folder, self.log, self.witnesses = folder, log, witnesses
+        self.seen = sorted(
+            (read_checkpoint(one, log, witnesses) for one in seen), key=lambda one: one.size
+        )
         self.tree = Tree()
         self.found: list[dict[str, Any]] = []  # problems, as marshal can carry them
         self.witnessed: dict[str, int] = {}
@@ -403,6 +410,7 @@ class SealedFolder:
             yield "size", latest.size
             try:
                 yield from self._entries(latest)
+                self._check_never_cut(latest.size)
             except Wrong as wrong:
                 self._note(str(wrong), entry=self.tree.size + 1)
             finally:
@@ -533,13 +541,41 @@ class SealedFolder:
         if not lines:
             return
         before = self.tree.size
-        made = self.tree.extend(lines)
+        made = self._grow(lines)
         if self.hashes and self.differs is None:
             expected = b"".join(made)
             kept = self.hashes.read(len(expected))
             if kept != expected:
                 self.differs = first_difference(before, len(lines), expected, kept)
         yield "entries", read_lines(lines)
+
+    def _grow(self, lines: list[bytes]) -> list[bytes]:
+        """Put lines into the tree, looking at its root wherever somebody has seen one."""
+        made: list[bytes] = []
+        start, end = self.tree.size, self.tree.size + len(lines)
+        for signed in self.seen:
+            if start < signed.size <= end:
+                made += self.tree.extend(lines[self.tree.size - start : signed.size - start])
+                self._check_seen(signed)
+        return made + self.tree.extend(lines[self.tree.size - start :])
+
+    def _check_seen(self, signed: Checkpoint) -> None:
+        if signed.root != self.tree.root():
+            self._note(
+                f"history was written anew: {self.log.name} had signed another root of entries "
+                f"1 to {signed.size}, which was seen",
+                entry=1,
+                last=signed.size,
+            )
+
+    def _check_never_cut(self, size: int) -> None:
+        for signed in self.seen:
+            if signed.size > size:
+                self._note(
+                    f"is missing: the log ends before it, and {self.log.name} had signed "
+                    f"{signed.size} entries, which was seen",
+                    entry=size + 1,
+                )
 
     def _check_beyond(self, lines: list[bytes], *, whole: bool) -> None:
         """Insist that what stands behind the last sealed entry is what would come next."""
@@ -1159,6 +1195,7 @@ class Table:
     awards: list[int] = field(default_factory=list)
     counts: bytearray = field(default_factory=lambda: bytearray(52))
     shoe: int = 0
+    reader: str = ""  # cards that a shoe reader saw in this round
     sealed_shoe: Shoe | None = None
     devices: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -1186,7 +1223,7 @@ class Table:
         self.prev_locked = self.locked
         self.seats = self.late = self.locked = self.lock = 0
         self.cycle = self.value = self.corrections = 0
-        self.kind = ""
+        self.kind = self.reader = ""
         self.cards = self.first = []
         self.awards = []
 
@@ -1480,7 +1517,7 @@ class Books:
             if to:
                 shown["to"] = to
         elif award.kind == "must_hit":
-            self.post(f"{name}.overflow", award.amount)
+            self.post(f"{name}.overflow", self.give_back_reset(award, award.amount))
         else:
             self.fill(level, award.amount)
         self.forget_follower(name, award)
@@ -1491,20 +1528,30 @@ class Books:
         name, own = level.name, award.amount - award.added
         self.post("house", award.added)
         self.count(name, "added", -award.added)
-        to_reserve = min(award.from_reserve, own)
-        to_house = min(award.from_house, own - to_reserve)
-        self.post(f"{name}.reserve", to_reserve)
-        self.post("house", to_house)
-        self.count(name, "resets", -to_reserve - to_house)
-        rest = own - to_reserve - to_house
+        rest = self.give_back_reset(award, own)
         if award.next is None or award.next_at is None:
             self.fill(level, rest)
             return None
-        later = self.pending.get(award.next)
-        if later is None:  # paid: what it should have had is an award of its own
+        return self.hand_on(name, award, rest)
+
+    def give_back_reset(self, award: Award, own: int) -> int:
+        """Give the reset that an award led to back to who paid it; gives what is left of `own`."""
+        to_reserve = min(award.from_reserve, own)
+        to_house = min(award.from_house, own - to_reserve)
+        self.post(f"{award.level}.reserve", to_reserve)
+        self.post("house", to_house)
+        self.count(award.level or "", "resets", -to_reserve - to_house)
+        return own - to_reserve - to_house
+
+    def hand_on(self, name: str, award: Award, rest: int) -> int:
+        """Hand what is left to the level's next award: pending, or paid and added to."""
+        later = self.pending.get(award.next or 0)
+        if later is None and award.next_at:  # paid: what it should have had is an award of its own
             later = self.new_award(
                 *award.next_at, award.line, "addition", level=name, over=True, of=award.next
             )
+        if later is None:
+            raise AssertionError("a next award has a place")
         back = min(later.added, rest)
         self.post("house", back)
         self.count(name, "added", -back)
@@ -1512,6 +1559,9 @@ class Books:
         self.count(name, "wins", rest)
         later.added -= back
         later.amount += rest - back
+        first = self.firsts.get(name)
+        if first and later.award == award.next and first[2] in {award.award, later.award}:
+            self.firsts[name] = (later.time, later.amount, later.award)
         return later.award
 
     def forget_follower(self, level: str, award: Award) -> None:
@@ -1793,6 +1843,7 @@ class Draws(Books):
 # ---------------------------------------------------------------------------------------------
 # Rounds: every step of every table
 
+CARDS_READ_MAX = 6  # a round has no more
 LOCK_KINDS = frozenset({"played", "free", "simulated"})
 
 
@@ -1805,6 +1856,7 @@ class Link(Draws):
             "open": self.open,
             "seats": self.seats,
             "late": self.late,
+            "card": self.card,
             "lock": self.lock,
             "deal": self.deal,
             "correct": self.correct,
@@ -1901,13 +1953,18 @@ class Link(Draws):
         mask = MASKS.get(tuple(e["seats"]))
         if mask is None or mask >> table.places:
             raise Wrong(f"names seats {e['seats']}; {table.name} has seats 1 to {table.places}")
+        self.in_turn(e, table)
+        return mask
+
+    @staticmethod
+    def in_turn(e: Entry, table: Table) -> None:
+        """Insist that a device's message is one that was not counted before."""
         now = (e["epoch"], e["sequence"])
         if type(e["device"]) is not str or min(now) < 1:
             raise Wrong("does not say which message of which device it is")
         if now <= table.devices.get(e["device"], (0, 0)):
             raise Wrong(f"counts a message of {e['device']} that came before, or twice")
         table.devices[e["device"]] = now
-        return mask
 
     def seats(self, e: Entry) -> None:
         """Take what a table's sensors report: who has a wager."""
@@ -1933,6 +1990,20 @@ class Link(Draws):
             raise Wrong("calls wagers late that were counted, or none")
         if e["round"] == table.round:
             table.late |= mask
+
+    def card(self, e: Entry) -> None:
+        """Take a card that a shoe reader saw; what is dealt is what the deal says."""
+        only(e, "n t k table round device epoch sequence card")
+        table = self.tables[e["table"]]
+        if e["round"] != table.round or table.phase == "open" or table.status != "open":
+            raise Wrong(f"takes a card for round {e['round']}, which is not locked or dealt")
+        if e["card"] not in CARD_PLACE:
+            raise Wrong(f"has {e['card']!r} where a card belongs")
+        if len(table.reader) >= 2 * CARDS_READ_MAX:
+            raise Wrong(f"takes more than {CARDS_READ_MAX} cards from a reader in one round")
+        self.in_turn(e, table)
+        table.reader += e["card"]
+        self.tally["cards read"] += 1
 
     # Steps
 
@@ -1982,7 +2053,7 @@ class Link(Draws):
         counts = bytes(table.counts)
         cards = self.four_cards(e, table)
         table.first = cards
-        won = self.decide(e, table, cards)
+        won = self.decide(e, table, cards, {})
         if won:
             only(e, "n t k table round by player banker lines awards post", "in_force")
             self.check_effects(e, awards=won)
@@ -1999,30 +2070,39 @@ class Link(Draws):
                 f"deals at {table.name}, which is automated, from a shoe nobody committed to"
             )
 
-    def decide(self, e: Entry, table: Table, cards: list[str]) -> list[Entry]:
-        """Check every bettor's line; gives the awards, in the order of seats."""
+    def lines(self, table: Table, cards: list[str]) -> dict[str, str]:
+        """Give every bettor's line."""
         player, banker = ROYALS.get((cards[0], cards[1])), ROYALS.get((cards[2], cards[3]))
-        table.cards, table.awards, table.winners = cards, [], 0
         if player is None and banker is None:
-            if e.get("lines", NOTHING) != LOSSES[table.locked]:
-                self.name_line(e, LOSSES[table.locked])
-            return []
+            return LOSSES[table.locked]
         name = self.terms["paytable"]
-        expected = {
+        return {
             str(seat): line_of(name, table.combinations, seat, player, banker)
             for seat in SEATS[table.locked]
         }
+
+    def decide(
+        self, e: Entry, table: Table, cards: list[str], kept: dict[int, Award]
+    ) -> list[Entry]:
+        """Check every bettor's line; gives the awards newly won, in the order of seats."""
+        expected = self.lines(table, cards)
         if e.get("lines", NOTHING) != expected:
             self.name_line(e, expected)
-        won = [
-            self.win(table.name, table.round, int(seat), line)
-            for seat, line in expected.items()
-            if line != "loss"
-        ]
-        table.awards = [award.award for award in won]
-        for award in won:
-            table.winners |= 1 << (award.seat - 1)
-        return [award.shown() for award in won]
+        table.cards, table.awards, table.winners = cards, [], 0
+        if expected is LOSSES[table.locked]:
+            return []
+        won = []
+        for seat in SEATS[table.locked]:
+            line = expected[str(seat)]
+            if line == "loss":
+                continue
+            award = kept.get(seat)
+            if award is None:
+                award = self.win(table.name, table.round, seat, line)
+                won.append(award.shown())
+            table.awards.append(award.award)
+            table.winners |= 1 << (seat - 1)
+        return won
 
     @staticmethod
     def name_line(e: Entry, expected: dict[str, str]) -> NoReturn:
@@ -2037,7 +2117,7 @@ class Link(Draws):
         raise AssertionError("some line differs")
 
     def correct(self, e: Entry) -> None:
-        """Correct a misread card: the round's awards are reversed and decided anew."""
+        """Correct a misread card: awards whose line changes are reversed, their seats decided."""
         table = self.at(e, "dealt")
         only(e, "n t k table round by number player banker", "lines awards reversed in_force post")
         table.corrections += 1
@@ -2046,14 +2126,23 @@ class Link(Draws):
         for card in table.cards:
             table.counts[CARD_PLACE[card]] -= 1
         cards = self.four_cards(e, table)
-        reversals = self.reverse_all(table)
-        won = self.decide(e, table, cards)
+        reversals, kept = self.reverse_all(table, self.lines(table, cards))
+        won = self.decide(e, table, cards, kept)
         self.check_effects(e, reversed=reversals, awards=won)
         self.tally["corrections"] += 1
 
-    def reverse_all(self, table: Table) -> list[Entry]:
-        """Take back every award of a round, newest first."""
-        return [self.reverse(self.pending[number]) for number in reversed(table.awards)]
+    def reverse_all(
+        self, table: Table, lines: dict[str, str]
+    ) -> tuple[list[Entry], dict[int, Award]]:
+        """Take back a round's awards, last seat first; those that `lines` win again stand."""
+        reversals, kept = [], {}
+        for number in reversed(table.awards):
+            award = self.pending[number]
+            if lines.get(str(award.seat)) == award.line:
+                kept[award.seat] = award
+            else:
+                reversals.append(self.reverse(award))
+        return reversals, kept
 
     def end(self, e: Entry) -> None:
         """Pay tray awards, decide Must Hit, open the next round."""
@@ -2102,7 +2191,7 @@ class Link(Draws):
         """Void a locked round: wagers go back, contributions stay."""
         table = self.at(e, "locked", "dealt")
         only(e, "n t k table round by reason", "reversed post")
-        reversals = self.reverse_all(table)
+        reversals, _ = self.reverse_all(table, {})
         stakes = table.locked.bit_count() * STAKE
         self.post("house", -stakes)
         self.post("players", stakes)
@@ -2514,6 +2603,7 @@ def table_state(table: Table) -> Entry:
         "awards": ",".join(map(str, table.awards)),
         "counts": "".join(map(str, table.counts)),
         "commit": table.sealed_shoe.commit if table.sealed_shoe else "",
+        "reader": table.reader,
     }
 
 
@@ -2553,10 +2643,27 @@ def difference(name: str, ours: Json, theirs: Json) -> str:
 # The site's own journal
 
 
+SITE_NAMES = {  # kind -> what it is about, and the field that names it
+    "user": ("user", "user"),
+    "user_roles": ("user", "user"),
+    "user_password": ("user", "user"),
+    "user_retired": ("user", "user"),
+    "device": ("device", "device"),
+    "device_rotated": ("device", "device"),
+    "device_revoked": ("device", "device"),
+    "token": ("token", "name"),
+    "token_revoked": ("token", "name"),
+}
+SITE_ENDS = {"user_retired", "device_revoked", "token_revoked"}
+SITE_BEGINS = {"user", "device", "token"}
+
+
 class Site:
-    """Users, devices, keys and starts: numbered and in time, each by somebody."""
+    """Users, devices, keys and starts: each by somebody, about what there is, by two if asked."""
 
     def __init__(self) -> None:
+        self.known: set[tuple[str, str]] = set()
+        self.proposals: dict[int, Entry] = {}
         self.entry = 0
         self.time = self.last_time = 0
         self.line_hash = ""
@@ -2568,10 +2675,40 @@ class Site:
         text_of(e["k"])
         text_of(e["by"])
         only(e["body"], "", " ".join(e["body"]))
+        if e["body"].get("second") == e["by"]:
+            raise Wrong(f"is agreed to by {e['by']}, who did it: two persons are needed")
+        if e["k"] == "propose":
+            self.proposals[self.entry] = e
+        elif e["k"] in {"approve", "reject"}:
+            self.settle(e)
+        elif e["k"] in SITE_NAMES:
+            self.name(e)
         self.tally[e["k"]] += 1
 
+    def settle(self, e: Entry) -> None:
+        """Settle a proposal, which another person must have made if it is approved."""
+        number = e["body"].get("number")
+        proposal = self.proposals.pop(number, None) if type(number) is int else None
+        if proposal is None:
+            raise Wrong(f"settles proposal {number!r}, which is not open")
+        if e["body"] != {"number": number, **proposal["body"]}:
+            raise Wrong(f"settles something else than entry {number} proposed")
+        if e["k"] == "approve" and e["by"] == proposal["by"]:
+            raise Wrong(f"is approved by {e['by']}, who proposed it: two persons are needed")
+
+    def name(self, e: Entry) -> None:
+        """Insist that what is changed or ended had begun."""
+        about, part = SITE_NAMES[e["k"]]
+        one = (about, text_of(e["body"].get(part)))
+        if e["k"] in SITE_BEGINS:
+            self.known.add(one)
+        elif one not in self.known:
+            raise Wrong(f"is a {e['k']} of {one[1]}, which is no {about} of this site")
+        if e["k"] in SITE_ENDS:
+            self.known.discard(one)
+
     def finish(self) -> None:
-        """Nothing is left open at the end of it."""
+        """Let the log end: a proposal may be open then."""
 
     def report(self) -> Entry:
         """Say what was in it."""
@@ -2581,6 +2718,7 @@ class Site:
 # ---------------------------------------------------------------------------------------------
 # One log: the folder's checks in a second process, the books in this one
 
+AT_LAST = 2**63  # what is wrong with no entry comes after what is wrong with one
 INLINE_ENTRIES = 20_000  # below it, a second process is not worth its start
 Progress = Callable[[int, int], None]  # entries done, entries in all
 WORKED_OUT_AGAIN = (KeyError, TypeError, ValueError, AttributeError, LookupError, OverflowError)
@@ -2603,11 +2741,13 @@ def send_messages(
     folder: str,
     log: str,
     witnesses: list[str],
+    seen: list[bytes],
     to: Any,  # noqa: ANN401 - the type of a connection differs between systems
 ) -> None:
     """Read a folder in a process of its own, and send what comes of it."""
     gc.disable()  # nothing here is ever part of a cycle
-    reader = SealedFolder(Path(folder), read_key(log), [read_key(one) for one in witnesses])
+    keys = [read_key(one) for one in witnesses]
+    reader = SealedFolder(Path(folder), read_key(log), keys, seen)
     for message in reader.messages():
         to.send_bytes(marshal.dumps(message))
     to.close()
@@ -2619,16 +2759,18 @@ def key_text(key: Key) -> str:
     return f"{key.name}+{key.id.hex()}+{encoded}"
 
 
-def read_messages(folder: Path, log: Key, witnesses: Sequence[Key]) -> Iterator[Message]:
+def read_messages(
+    folder: Path, log: Key, witnesses: Sequence[Key], seen: list[bytes]
+) -> Iterator[Message]:
     """Read a folder here if it is small, else in a second process."""
     if sealed_size(folder) <= INLINE_ENTRIES:
-        yield from SealedFolder(folder, log, witnesses).messages()
+        yield from SealedFolder(folder, log, witnesses, seen).messages()
         return
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     keys = [key_text(one) for one in witnesses]
     reader = context.Process(
-        target=send_messages, args=(str(folder), key_text(log), keys, sender), daemon=True
+        target=send_messages, args=(str(folder), key_text(log), keys, seen, sender), daemon=True
     )
     reader.start()
     sender.close()
@@ -2743,20 +2885,28 @@ def follow(
 
 
 def verify_log(
-    folder: Path, log: Key, witnesses: Sequence[Key], progress: Progress, name: str = ""
+    folder: Path,
+    log: Key,
+    witnesses: Sequence[Key],
+    progress: Progress,
+    seen: Sequence[bytes] = (),
 ) -> LogReport:
-    """Check one log."""
-    name = name or folder.name
-    follower, seal = follow(name, read_messages(folder, log, witnesses), {}, progress)
+    """Check one log, and that it still holds the checkpoints of it that were seen."""
+    name = folder.name
+    own = [one for one in seen if one.startswith(log.name.encode() + b"\n")]
+    follower, seal = follow(name, read_messages(folder, log, witnesses, own), {}, progress)
     wrong, problem = follower.overlooked, follower.problem
     if wrong is not None:  # go through it once more, to name the round that should have won
         again, _ = follow(
-            name, read_messages(folder, log, witnesses), {wrong.cycle: wrong.trigger}, progress
+            name,
+            read_messages(folder, log, witnesses, own),
+            {wrong.cycle: wrong.trigger},
+            progress,
         )
         problem = again.problem or problem
     problems = [Problem(name, **found) for found in seal["problems"]]
     problems += [
-        Problem(name, f"no checkpoint is cosigned by {witness.name}")
+        Problem(name, f"no checkpoint is cosigned by {witness.name}", order=AT_LAST)
         for witness in witnesses
         if witness.name not in seal["witnessed"]
     ]
@@ -2834,7 +2984,28 @@ def key_of(folder: Path, keys: Sequence[Key]) -> Key | None:
     return next((key for key in keys if key.name in names), None)
 
 
-def verify_folder(folder: Path, given: Sequence[Key], progress: Progress) -> list[LogReport]:
+def read_seen(paths: Iterable[Path], keys: Sequence[Key]) -> list[bytes]:
+    """Read checkpoints that were kept elsewhere, insisting that their logs signed them."""
+    found = []
+    for path in paths:
+        try:
+            found.append(path.read_bytes())
+        except OSError as error:
+            raise CallError(f"{path} cannot be read: {error.strerror}") from None
+        name = found[-1].split(b"\n")[0].decode(errors="replace")
+        log = next((key for key in keys if key.kind == LOG_KEY and key.name == name), None)
+        if log is None:
+            raise CallError(f"{path} is no checkpoint of a log whose key was given")
+        try:
+            read_checkpoint(found[-1], log, ())
+        except Wrong as wrong:
+            raise CallError(f"{path} {wrong}") from None
+    return found
+
+
+def verify_folder(
+    folder: Path, given: Sequence[Key], progress: Progress, seen: Sequence[bytes] = ()
+) -> list[LogReport]:
     """Check every log of a folder, and the transfers between them."""
     keys = [key for key in given if key.kind == LOG_KEY]
     witnesses = [key for key in given if key.kind == WITNESS_KEY]
@@ -2848,7 +3019,7 @@ def verify_folder(folder: Path, given: Sequence[Key], progress: Progress) -> lis
             reports.append(unread(log.name, "unread", what))
             continue
         used.add(key.name)
-        reports.append(verify_log(log, key, witnesses, progress))
+        reports.append(verify_log(log, key, witnesses, progress, seen))
     if logs != [folder]:
         for key in keys:
             if key.name not in used:
@@ -3001,11 +3172,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--witness", action="append", default=[], help="a witness's public key, or a file"
     )
+    parser.add_argument(
+        "--seen", action="append", default=[], type=Path, metavar="CHECKPOINT",
+        help="a checkpoint kept elsewhere, which the log must still hold",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="write the report as JSON")
     asked = parser.parse_args(arguments)
     try:
         keys = read_keys([*asked.key, *asked.witness])
-        reports = verify_folder(asked.folder, keys, Bar())
+        seen = read_seen(asked.seen, keys)
+        reports = verify_folder(asked.folder, keys, Bar(), seen)
     except CallError as error:
         sys.stderr.write(f"{error}\n")
         return 2
