@@ -63,7 +63,7 @@ def test_meters_move_and_awards_are_won_and_paid(demo: DemoProcess) -> None:
     before = demo.meters()
     assert set(before) == LEVELS
     until(lambda: demo.meters()["must_hit"]["hits"] >= 1)
-    assert demo.meters()["star"]["in"] > before["star"]["in"]
+    assert demo.meters()["star"]["progressive_in"] > before["star"]["progressive_in"]
     until(lambda: _paid(demo))
     assert {line.get("table") for line in demo.log()} >= {"MB-101", "MB-102", "DA-201", "AU-301"}
 
