@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 install: $(STAMP) ## Make the virtual environment and install the product into it
 
-run: $(STAMP) ## Show the product at work on the example site
+run: $(STAMP) ## Run a living floor of four tables, to watch and to poke at
 	@$(BIN)/progressive demo
 
 test: lint unit ## Lint, types, import contract and every test

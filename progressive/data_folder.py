@@ -125,10 +125,15 @@ def read_site(folder: DataFolder, named: Path | None) -> SiteFile:
         text = example_site()
     except (OSError, UnicodeDecodeError) as error:
         raise StartRefused(f"{path} cannot be read: {error}") from None
+    return site_in(text, str(path))
+
+
+def site_in(text: str, called: str) -> SiteFile:
+    """Take a site file's text, or refuse it with everything that is wrong."""
     loaded = load_site(text)
     if loaded.site is None:
         listed = "".join(f"\n  {problem}" for problem in loaded.problems)
-        raise StartRefused(f"{path} cannot be used; nothing was started.{listed}")
+        raise StartRefused(f"{called} cannot be used; nothing was started.{listed}")
     return SiteFile(loaded.site, text)
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -45,6 +46,8 @@ def is_alive(pid: int) -> bool:
 class ControllerProcess:
     """A controller that is started, asked over HTTP, killed and stopped."""
 
+    command = "up"
+
     def __init__(self, data: Path) -> None:
         self.data = data
         self.port = free_port()
@@ -54,7 +57,7 @@ class ControllerProcess:
 
     def call(self, *more: str) -> list[str]:
         listen = f"127.0.0.1:{self.port}"
-        return [PROGRAM, "up", "--data", str(self.data), "--listen", listen, *more]
+        return [PROGRAM, self.command, "--data", str(self.data), "--listen", listen, *more]
 
     def start(self, *more: str) -> None:
         """Start it and wait until it says that it is ready."""
@@ -63,13 +66,18 @@ class ControllerProcess:
         )
         assert self.process.stdout
         self.shown = ""
-        for line in self.process.stdout:
-            self.shown += line
-            if line.startswith("administrator"):
-                self.password = line.partition("password ")[2].split()[0]
-            if line.startswith("Ready"):
-                return
-        raise AssertionError(self.shown)
+        overdue = threading.Timer(WAIT_S, self.process.kill)  # a start that hangs must not
+        overdue.start()
+        try:
+            for line in self.process.stdout:
+                self.shown += line
+                if line.startswith("administrator"):
+                    self.password = line.partition("password ")[2].split()[0]
+                if line.startswith("Ready"):
+                    return
+        finally:
+            overdue.cancel()
+        raise AssertionError((self.shown, self.log()[-30:]))
 
     def refused(self, *more: str) -> str:
         """Start it where it must refuse, and give the reason."""

@@ -264,7 +264,7 @@ def test_a_site_file_that_cannot_be_read_is_a_wrong_call(tmp_path: Path) -> None
     assert "is not UTF-8 text" in run("check", unreadable, code=2).stderr
 
 
-@pytest.mark.parametrize("call", [["odds"], ["demo"], ["check", str(EXAMPLE)]])
+@pytest.mark.parametrize("call", [["odds"], ["check", str(EXAMPLE)]])
 def test_a_full_disk_is_said_in_a_sentence(call: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(  # noqa: S603 - the program under test
@@ -286,10 +286,3 @@ def test_odds_of_a_site_are_those_of_its_links() -> None:
     assert {(one["paytable"], one["table_seats"]) for one in found} == {
         ("MD-C", seats) for seats in (6, 7, 9)
     }
-
-
-def test_the_demonstration_ends_with_a_star() -> None:
-    shown = run("demo", "--rounds", "5").stdout
-    assert "Harbor Point Card Room" in shown
-    assert "star (100 % of the meter): seat 1" in shown
-    assert run("demo", "--rounds", "5").stdout == shown

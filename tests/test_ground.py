@@ -69,7 +69,7 @@ def test_every_table_of_odds_fits_into_eighty_columns(wager: str) -> None:
             assert max(map(len, shown(*call))) <= WIDTH, table
 
 
-@pytest.mark.parametrize("call", ["demo", "odds --decks 6 --decks 7 --decks 8", "odds royal_9"])
+@pytest.mark.parametrize("call", ["odds --decks 6 --decks 7 --decks 8", "odds royal_9"])
 def test_what_a_newcomer_sees_first_fits_into_eighty_columns(call: str) -> None:
     assert max(map(len, shown(*call.split()))) <= WIDTH
 

@@ -11,7 +11,6 @@ import stat
 import subprocess
 import urllib.request
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,7 @@ from meters.connect import connect
 from meters.site import SiteJournal
 from progressive.data_folder import DataFolder, example_site
 
-CHILDREN = ["witness", "worker", "api"]
-if find_spec("progressive.commands.audit_seal"):
-    CHILDREN.append("sealer")
+CHILDREN = ["witness", "sealer", "worker", "api"]
 MESSAGE = {"table": "MB-101", "epoch": 1, "sequence": 1, "round": 1, "seats": [1, 3]}
 
 
@@ -129,7 +126,9 @@ def test_a_busy_log_has_no_secret_in_it(running: ControllerProcess) -> None:
     assert running.request("/v1/messages", {"odd": "Body-Text-2"})[0] == 401
     lines = [line for line in running.log() if line.get("route") == "message"]
     assert {line["status"] for line in lines} >= {200, 401}
-    assert any(line.get("device") == "hub-101" for line in lines)
+    said = [line for line in lines if line.get("device") == "hub-101" and line["status"] == 200]
+    assert [(line["table"], line["round"]) for line in said] == [("MB-101", 1)]
+    assert len({line["request"] for line in lines}) == len(lines)
     secrets = {"Wrong-Secret-1", "Body-Text-2", running.password, told, *_forms(key)}
     for name in ("draws.key", "devices.key"):
         held = json.loads((running.data / "keys" / name).read_text(encoding="ascii"))
@@ -155,6 +154,17 @@ def _arguments_and_environment(pid: int) -> str:
         Path(f"/proc/{pid}/{name}").read_bytes().decode(errors="replace")
         for name in ("cmdline", "environ")
     )
+
+
+def test_every_entry_is_sealed_and_cosigned(running: ControllerProcess) -> None:
+    folder = DataFolder(running.data)
+    run(running, "device", "add", "hub-201", "--kind", "hub", "--table", "DA-201")
+    head = len(journal_of(running))
+    until(lambda: folder.sealed("site") >= head)
+    told = next(line for line in running.shown.splitlines() if line.startswith("witness "))
+    checked = [PROGRAM, "audit", "verify", "--data", str(folder.logs / "site")]
+    checked += ["--witness", told.split()[1], "--json"]
+    until(lambda: subprocess.run(checked, capture_output=True, check=False).returncode == 0)  # noqa: S603 - the program under test
 
 
 @pytest.mark.parametrize("name", CHILDREN)

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
 from progressive import odds_tables
-from progressive.commands.demo import example_site
+from progressive.config.load import load_site
+from progressive.data_folder import example_site
 from progressive.odds_report import royal9_report
 
 HERE = Path(__file__).parent
@@ -16,8 +17,11 @@ HERE = Path(__file__).parent
 
 def main() -> None:
     """Write every picture beside this file."""
-    link = example_site().links[0]
-    seating = example_site().tables[0].seating(link.paytable)
+    site = load_site(example_site()).site
+    if site is None:
+        raise ValueError("the example has errors: progressive check names them")
+    link = site.links[0]
+    seating = site.tables[0].seating(link.paytable)
     must_hit = link.must_hit.terms if link.must_hit else None
     report = royal9_report(link.paytable, seating, link.decks, link.terms, must_hit)
     console = Console(record=True, width=odds_tables.WIDTH, file=StringIO(), highlight=False)

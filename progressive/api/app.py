@@ -87,7 +87,7 @@ def _view(route: Route, services: Services, rates: Rates) -> Callable[..., Respo
         _finish(response, signed, call)
         took_ms = round((time.perf_counter() - began) * 1000, 3)
         facts = {"request": number, "route": route.name, "took_ms": took_ms}
-        log.info("request", extra=facts | _logged(signed, params, response))
+        log.info("request", extra=facts | _logged(signed, _named(call) | params, response))
         return response
 
     return view
@@ -184,6 +184,12 @@ def _set_cookie(response: Response, told: str) -> None:
         )
     else:
         response.delete_cookie(SESSION_COOKIE)
+
+
+def _named(call: Call | None) -> dict[str, Any]:
+    """Give the table and the round that a message names in its body."""
+    body = call.body if call else None
+    return {name: getattr(body, name, None) for name in ("table", "round")}
 
 
 def _logged(signed: Signed, params: dict[str, Any], response: Response) -> dict[str, Any]:

@@ -1,81 +1,54 @@
-"""`progressive demo`: what the product does, shown on the example site."""
+"""`progressive demo`: a living floor to watch and to poke at."""
 
-import random
-from importlib import resources
+from pathlib import Path
 
 import click
-from rich.console import Group
 
-from progressive import odds_tables
-from progressive.config.load import load_site
-from progressive.config.values import Link, Site
-from progressive.odds_report import royal9_report
-from progressive.rules.baccarat import play
-from progressive.rules.cards import ALL_CARDS, Card, hand, symbols
-from progressive.rules.royal9 import LevelShare
+from progressive.commands.listen_address import ListenAddress
+from progressive.commands.up import run_parent
+from progressive.data_folder import DataFolder, SiteFile, read_site, site_in
+from progressive.demonstration import demo_site, floor_task
+from progressive.processes.children import Task
+from progressive.processes.parent import Opened, Parent, Wishes
 
-STORY = (hand("K♠ 9♥"), hand("K♠ 9♥"))  # seat 1's own King-9, on both hands
-
-
-def example_site() -> Site:
-    """Load the example that comes with the product."""
-    text = resources.files("progressive").joinpath("example.toml").read_text(encoding="utf-8")
-    loaded = load_site(text)
-    if loaded.site is None:
-        raise click.ClickException("\n".join(str(problem) for problem in loaded.problems))
-    return loaded.site
+WORKERS, THREADS = 1, 4
 
 
 @click.command()
-@click.option("--rounds", type=click.IntRange(1, 1000), default=8, show_default=True)
-@click.option("--random-seed", type=int, default=9, show_default=True)
-def demo(rounds: int, random_seed: int) -> None:
-    """Show the example site, its exact odds, and a few rounds at its tables."""
-    site = example_site()
-    console = odds_tables.console()
-    console.print(f"{site.name}: {len(site.tables)} tables\n{site.rulebook.title}\n")
-    link = site.links[0]
-    table = site.tables_of(link.name)[0]
-    must_hit = link.must_hit.terms if link.must_hit else None
-    report = royal9_report(
-        link.paytable, table.seating(link.paytable), link.decks, link.terms, must_hit
-    )
-    console.print(odds_tables.royal9_table(report))
-    console.print(odds_tables.levels_table(report))
-    console.print(odds_tables.returns_text(report))
-    console.print()
-    console.print(_rounds(site, link, rounds, random_seed))
-    console.print("Next: progressive odds, progressive evaluate, progressive check, with --help.")
+@click.option(
+    "--data",
+    default="demo-data",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The data folder, made on first start; later starts go on with it.",
+)
+@click.option("--listen", type=ListenAddress(), default="127.0.0.1:8080", show_default=True)
+@click.option(
+    "--speed",
+    default=10.0,
+    show_default=True,
+    type=click.FloatRange(0.1, 1000),
+    help="Times the pace of a real table.",
+)
+@click.option(
+    "--for", "seconds", type=click.FloatRange(0.1), help="Stop by itself after so many seconds."
+)
+def demo(*, data: Path, listen: tuple[str, int], speed: float, seconds: float | None) -> None:
+    """Run the whole controller with a simulated floor of four tables of all kinds.
+
+    Bet sensors, a shoe reader, dealers and a supervisor play over HTTP, by the real protocols and
+    through a network that loses and repeats messages. Awards are shown as they are won. A
+    supervisor pays them; those that need two persons wait for you. Exit codes as `progressive up`.
+    """
+    wishes = Wishes(listen, None, (), WORKERS, THREADS, stop_after_s=seconds)
+
+    def guests(opened: Opened) -> list[Task]:
+        return [floor_task(opened, speed, click.echo)]
+
+    run_parent(Parent(DataFolder(data), wishes, click.echo, guests), _read)
 
 
-def _rounds(site: Site, link: Link, rounds: int, seed: int) -> Group:
-    """Deal a few rounds, the last of them one that a seat has waited for."""
-    rng = random.Random(seed)  # noqa: S311 - a demonstration that is the same every time
-    columns = ("table", "Player", "Banker", "outcome", "Royal 9")
-    grid = odds_tables.grid(*columns, left=len(columns))
-    tables = site.tables_of(link.name)
-    for number in range(rounds):
-        table = tables[number % len(tables)]
-        seating = table.seating(link.paytable)
-        cards: list[Card] = rng.sample(ALL_CARDS * link.decks, 6)
-        if number == rounds - 1:
-            player, banker = STORY
-            cards = [player[0], banker[0], player[1], banker[1]]
-        played = play(cards)
-        won: dict[str, list[str]] = {}
-        for seat in range(1, table.seats + 1):
-            won.setdefault(seating.line(seat, played), []).append(str(seat))
-        won.pop("loss", None)
-        grid.add_row(
-            table.name,
-            f"{symbols(played.player)} = {played.player_points}",
-            f"{symbols(played.banker)} = {played.banker_points}",
-            played.outcome,
-            "\n".join(f"{_shown(link, line)}: seat {' '.join(won[line])}" for line in won) or "-",
-        )
-    return odds_tables.sheet(f"{rounds} rounds, every seat betting Royal 9", grid)
-
-
-def _shown(link: Link, line: str) -> str:
-    pay = link.paytable.pays[line]
-    return f"{line} ({pay.percent} % of the meter)" if isinstance(pay, LevelShare) else line
+def _read(folder: DataFolder) -> SiteFile:
+    if folder.site_file.exists():
+        return read_site(folder, None)
+    return site_in(demo_site(), "the demonstration's site file")

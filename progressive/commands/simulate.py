@@ -89,7 +89,7 @@ class Speed(click.ParamType[float]):
 )
 @click.option("--json", "as_json", is_flag=True, help="The result for programs.")
 def simulate(**said: Any) -> None:
-    """Play simulated tables through the real protocols, and compare the books to the micro-dollar.
+    """Play simulated tables over the real wires, and compare the books.
 
     Sensors, shoe readers, dealers and a supervisor act over HTTP, through a network that is as bad
     as you like. The floor keeps books of its own from what was acknowledged. At the end they are

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from meters.server_error import ServerError
 from progressive.audit.key_file import KeyFileError
 from progressive.audit.witness_record import RecordError
 from progressive.commands.listen_address import ListenAddress
-from progressive.data_folder import DataFolder, StartRefused, read_site
+from progressive.data_folder import DataFolder, SiteFile, StartRefused, read_site
 from progressive.draws.key_file import VaultError
 from progressive.processes.core_dumps import forbid_core_dumps
 from progressive.processes.parent import Parent, ServerLost, Wishes
@@ -69,11 +70,16 @@ def up(  # noqa: PLR0913 - one parameter an option
     Ctrl-C or SIGTERM stops everything in order. Exits with 0 when stopped, 1 when the server is
     lost, and 2 when it cannot start: the site file, the address, the folder or a key.
     """
+    wishes = Wishes(listen, address, witnesses, workers, threads)
+    run_parent(Parent(DataFolder(data), wishes, click.echo), partial(read_site, named=site))
+
+
+def run_parent(parent: Parent, read: Callable[[DataFolder], SiteFile]) -> None:
+    """Run it until it is stopped, and say in a sentence why it cannot."""
     forbid_core_dumps()
     os.umask(0o077)
-    wishes = Wishes(listen, address, witnesses, workers, threads)
     try:
-        Parent(DataFolder(data), wishes, click.echo).run(partial(read_site, named=site))
+        parent.run(read)
     except ServerLost as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(1)

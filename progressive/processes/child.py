@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from meters import guard
 from progressive import logs
@@ -53,7 +53,7 @@ class Child:
         guarded = (sys.executable, "-I", "-S", guard.__file__, str(os.getpid()))
         process = subprocess.Popen(  # noqa: S603 - a command of our own table
             [*guarded, *self.task.command],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if self.task.told else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=self._environment,
@@ -62,6 +62,9 @@ class Child:
             umask=0o077,
         )
         assert process.stdout is not None  # noqa: S101 - it is a pipe
+        if process.stdin:
+            with suppress(BrokenPipeError), process.stdin as stdin:  # ended: seen at the next look
+                stdin.write(self.task.told.encode())
         threading.Thread(
             target=self._bring_to_log, args=(process.stdout,), name=self.task.name, daemon=True
         ).start()
@@ -115,15 +118,26 @@ class Child:
             while text := output.readline(LINE_BYTES_MAX):
                 said = text.decode(errors="replace").strip()
                 if said:
-                    self._file.write(_as_line(self.task.name, said))
+                    self._take(said)
+
+    def _take(self, said: str) -> None:
+        fields = _fields(said)
+        if fields and self.task.hear:
+            self.task.hear(fields)
+        else:
+            self._file.write(_as_line(self.task.name, said, fields))
 
 
-def _as_line(process: str, said: str) -> str:
+def _fields(said: str) -> dict[str, Any] | None:
     try:
-        fields = json.loads(said)
+        found = json.loads(said)
     except ValueError:
-        fields = None
-    if not isinstance(fields, dict):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _as_line(process: str, said: str, fields: dict[str, Any] | None) -> str:
+    if fields is None:
         return logs.line(process, "info", said)
     level, message = str(fields.pop("level", "warning")), str(fields.pop("message", ""))
     for name in ("time", "process"):

@@ -1,9 +1,9 @@
 """The children of `progressive up`, as a table."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from progressive.data_folder import DataFolder
 
@@ -17,6 +17,8 @@ class Task:
     name: str
     command: tuple[str, ...]
     needs_server: bool = True
+    told: str = field(default="", repr=False)  # on its standard input: keys are no arguments
+    hear: Callable[[dict[str, Any]], None] | None = None  # takes its JSON lines past the log
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +39,10 @@ class Setting:
 def children(setting: Setting) -> list[Task]:
     """List the children in the order in which they start; they stop the other way round."""
     data = str(setting.folder.path)
-    tasks = [Task("witness", _witness(setting), needs_server=False)]
-    if find_spec("progressive.commands.audit_seal"):
-        tasks.append(Task("sealer", _sealer(setting)))
+    tasks = [
+        Task("witness", _witness(setting), needs_server=False),
+        Task("sealer", _sealer(setting)),
+    ]
     if setting.has_worker:
         tasks.append(Task("worker", (*PYTHON, "progressive.worker", data)))
     tasks.append(Task("api", _api(setting)))

@@ -1,6 +1,7 @@
 """The parent of `progressive up`: opens the site, keeps its processes, and stops them in order."""
 
 import logging
+import math
 import os
 import queue
 import signal
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from typing import Final
@@ -49,6 +51,17 @@ class Wishes:
     witnesses: Sequence[str]
     workers: int
     threads: int
+    stop_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A site that is open, for whoever adds tasks of their own to the children."""
+
+    folder: DataFolder
+    site: SiteFile
+    connection: Connection
+    url: str
 
 
 class ServerLost(Exception):  # noqa: N818 - it is the server that is lost
@@ -58,10 +71,17 @@ class ServerLost(Exception):  # noqa: N818 - it is the server that is lost
 class Parent:
     """Everything that runs on this machine, from the first lock to the last child's end."""
 
-    def __init__(self, folder: DataFolder, wishes: Wishes, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        folder: DataFolder,
+        wishes: Wishes,
+        tell: Callable[[str], None],
+        guests: Callable[[Opened], Sequence[Task]] = lambda _: (),
+    ) -> None:
         self._folder = folder
         self._wishes = wishes
         self._tell = tell
+        self._guests = guests  # what runs besides, once the API answers
         self._news: queue.SimpleQueue[Change | None] = queue.SimpleQueue()  # None: stop
         self._children: list[Child] = []
         self._server: EmbeddedServer | None = None
@@ -81,14 +101,28 @@ class Parent:
             address = self._start_server(stack)
             connection = stack.enter_context(closing(connect(address)))
             opening = self._open(connection, site)
+            guests = self._guests(Opened(self._folder, site, connection, self._url))
             setting = self._setting(site, has_worker=connection.mode is not Mode.CLUSTER)
-            for task in children(setting):
-                child = Child(task, _environment(task, address), claim.server, file)
-                stack.callback(child.stop)  # the API is started last and stopped first
-                child.start()
-                self._children.append(child)
-            self._announce()
+            begin = partial(self._begin, stack, partial(_child, address, claim.server, file))
+            begin(children(setting))
+            self._announce(setting)
+            begin(guests)
             self._keep(opening)
+
+    def _begin(
+        self, stack: ExitStack, child_of: Callable[[Task], Child], tasks: Sequence[Task]
+    ) -> None:
+        """Start children; what is started last is stopped first."""
+        for task in tasks:
+            child = child_of(task)
+            stack.callback(child.stop)
+            child.start()
+            self._children.append(child)
+
+    @property
+    def _url(self) -> str:
+        host, port = self._wishes.listen
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     def _start_server(self, stack: ExitStack) -> str:
         if self._wishes.address:
@@ -131,7 +165,7 @@ class Parent:
             has_worker=has_worker,
         )
 
-    def _announce(self) -> None:
+    def _announce(self, setting: Setting) -> None:
         """Tell the addresses once the API answers."""
         deadline = time.monotonic() + API_WAIT_S
         while not _answers(self._wishes.listen):
@@ -140,11 +174,12 @@ class Parent:
                 return
             if self._is_told_to_stop():
                 return
-        host, port = self._wishes.listen
-        at = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-        self._tell(f"API             {at}/v1")
-        self._tell(f"documentation   {at}/v1/docs")
+        self._tell(f"API             {self._url}/v1")
+        self._tell(f"documentation   {self._url}/v1/docs")
         self._tell(f"data and log    {self._folder.path}")
+        witness = setting.witnesses[0].partition("=")[2]
+        self._tell(f"witness         {witness}")
+        self._tell(f"to verify       progressive audit verify --data {self._folder.path}")
         self._tell("Ready. Stop with Ctrl-C.")
 
     def _is_told_to_stop(self) -> bool:
@@ -160,7 +195,8 @@ class Parent:
 
     def _keep(self, opening: Opening) -> None:
         looked = time.monotonic()
-        while True:
+        end = looked + (self._wishes.stop_after_s or math.inf)
+        while time.monotonic() < end:
             try:
                 news = self._news.get(timeout=LOOK_S)
             except queue.Empty:
@@ -192,6 +228,10 @@ class Parent:
                 self._tell(f"problem: {problem}")
         except (*FAILURES, ServerError) as error:
             log.warning("the server does not answer", extra={"error": type(error).__name__})
+
+
+def _child(address: str, inherited: int, file: logs.LogFile, task: Task) -> Child:
+    return Child(task, _environment(task, address), inherited, file)
 
 
 def _environment(task: Task, address: str) -> dict[str, str]:
