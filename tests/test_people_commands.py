@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from controller_process import PROGRAM, ControllerProcess
 
+pytestmark = pytest.mark.xdist_group("people_commands")  # one process for what the tests share
+
 MESSAGE = {"table": "MB-101", "epoch": 1, "sequence": 1, "round": 1, "seats": []}
 
 
