@@ -18,8 +18,6 @@ from links.http import KeptLine, Person
 from progressive.config.load import load_site
 from progressive.demonstration import demo_site
 
-pytestmark = pytest.mark.xdist_group("demo")  # one process for what the tests share
-
 LEVELS = {"star", "spade", "heart", "must_hit"}
 
 

@@ -36,8 +36,6 @@ from progressive.devices import Kind
 from progressive.rules.cards import hand
 from progressive.serve import services_of
 
-pytestmark = pytest.mark.xdist_group("firmware_floor")  # one process for what the tests share
-
 STAKE_MICROS = 5_000_000
 SUITS = "SHDC"  # in turn, so that no card is seen more often than the shoe has it
 

@@ -26,8 +26,6 @@ from progressive.draws.scaling import Draw, draw_below
 from progressive.draws.shuffles import CardPlaces, card_tests
 from progressive.rules.cards import ALL_CARDS
 
-pytestmark = pytest.mark.xdist_group("statistics")  # one process for what the tests share
-
 SEED = bytes(range(32))
 VALUES = 30_000
 FAILS = 1e-4  # a p-value that fails in a report of up to a hundred tests

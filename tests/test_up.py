@@ -21,8 +21,6 @@ from meters.connect import connect
 from meters.site import SiteJournal
 from progressive.data_folder import DataFolder, example_site
 
-pytestmark = pytest.mark.xdist_group("up")  # one process for what the tests share
-
 CHILDREN = ["witness", "sealer", "worker", "api"]
 MESSAGE = {"table": "MB-101", "epoch": 1, "sequence": 1, "round": 1, "seats": [1, 3]}
 
