@@ -7,6 +7,7 @@ again; what it covers is never touched.
 
 import fcntl
 import os
+import threading
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -62,6 +63,7 @@ class LogWriter(LogFolder):
             self._segments.folder.mkdir(exist_ok=True)
             self._recover()
             undo.pop_all()
+        self._closings = threading.Lock()  # one thread seals, another closes segments
         self._halves: set[str] = set()  # what was begun and not finished
         self._tree = self._hashes.tree(self.size)
         self._end = Appender(self._segments, self.size)
@@ -108,7 +110,7 @@ class LogWriter(LogFolder):
                 sealed = Checkpoint(self.key.name, self.appended, self._tree.root())
                 self._put_latest(bytes(note.sign(sealed.text, signer)))
                 if self.size % self._segments.length == 0:
-                    durable.replace(self._closing(self.size), self.signed)
+                    self._put_closing(self.size, self.signed)
         return self.signed
 
     def add_signatures(self, size: int, signatures: Sequence[Signature]) -> None:
@@ -116,8 +118,9 @@ class LogWriter(LogFolder):
         if size == self.size:
             self._put_latest(_with(self.signed, signatures))
         closing = self._closing(size)
-        if closing.exists():
-            durable.replace(closing, _with(closing.read_bytes(), signatures))
+        with self._closings:
+            if closing.exists():
+                durable.replace(closing, _with(closing.read_bytes(), signatures))
 
     def close_segments(self, signer: Signer) -> int:
         """Compress and list the full segments that are sealed; returns how many.
@@ -165,7 +168,7 @@ class LogWriter(LogFolder):
         if not self._closing(end).exists():
             sealed = Checkpoint(self.key.name, end, root)
             signed = self.signed if end == self.size else bytes(note.sign(sealed.text, signer))
-            durable.replace(self._closing(end), signed)
+            self._put_closing(end, signed)
         line = ClosedSegment(
             first=first,
             last=end - 1,
@@ -192,6 +195,12 @@ class LogWriter(LogFolder):
     def _closed_end(self) -> int:
         last = self._manifest.last()
         return last.end if last else 0
+
+    def _put_closing(self, end: int, signed: bytes) -> None:
+        """Keep a segment's checkpoint, unless whoever was faster has kept it."""
+        with self._closings:
+            if not self._closing(end).exists():
+                durable.replace(self._closing(end), signed)
 
     def _put_latest(self, signed: bytes) -> None:
         durable.replace(self._latest, signed)
