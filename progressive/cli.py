@@ -13,6 +13,7 @@ from progressive.commands.device import device
 from progressive.commands.evaluate import evaluate
 from progressive.commands.meters import meters
 from progressive.commands.odds import odds
+from progressive.commands.past import awards, rounds
 from progressive.commands.rng import rng
 from progressive.commands.signature import signature
 from progressive.commands.simulate import simulate
@@ -57,6 +58,7 @@ def main() -> None:
 
 
 for command in (
-    audit, check, demo, device, evaluate, meters, odds, rng, signature, simulate, up, user, witness,
+    audit, awards, check, demo, device, evaluate, meters, odds, rng, rounds, signature, simulate,
+    up, user, witness,
 ):  # fmt: skip
     main.add_command(command)

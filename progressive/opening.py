@@ -3,7 +3,7 @@
 import getpass
 import logging
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from importlib.metadata import version
 from typing import Any, cast
 
@@ -31,7 +31,7 @@ from progressive.data_folder import (
 from progressive.definition import link_definition
 from progressive.devices import stored_devices
 from progressive.draws.process import process_drbg
-from progressive.draws.vault import sealed_under
+from progressive.draws.vault import Vault, sealed_under
 from progressive.people.roles import Role
 from progressive.people.users import Users
 
@@ -54,13 +54,17 @@ class Opening:
         self._by = by or getpass.getuser()
         self._failed: set[str] = set()
 
-    def open_(self, tell_password: Callable[[str, str], None]) -> list[str]:
+    def open_(
+        self, tell_password: Callable[[str, str], None], *, rotate_keys: bool = False
+    ) -> list[str]:
         """Check, audit, open what is new; gives the audit's problems."""
         self.load_library()
         recorded = self._recorded()
         self._insist_on_same_site(recorded)
-        draws = draws_in_use(self._client, self._links)
-        vaults = start_vaults(self._folder, draws, self._devices_in_use())
+        draws, devices = draws_in_use(self._client, self._links), self._devices_in_use()
+        vaults = start_vaults(self._folder, draws, devices)
+        if rotate_keys:  # nobody else has loaded them yet
+            vaults = Vaults(rotated(vaults.draws, draws), rotated(vaults.devices, devices))
         problems = self.audit()
         if SITE_JOURNAL in self._failed:
             return problems  # nothing can be recorded, so nothing new begins
@@ -202,6 +206,15 @@ class Opening:
             "keys": {"draws": vaults.draws.current, "devices": vaults.devices.current},
         }
         self._journal.note(self._by, "start", body, changed)
+
+
+def rotated(vault: Vault, in_use: Collection[str]) -> Vault:
+    """Seal under a new key from now on, and drop the keys that nothing is sealed under."""
+    vault = vault.rotate()
+    for name in vault.key_ids:
+        if name != vault.current and name not in in_use:
+            vault = vault.retire(name, in_use)
+    return vault
 
 
 def draws_in_use(client: Client, links: Iterable[str]) -> set[str]:

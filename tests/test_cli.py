@@ -21,8 +21,8 @@ from progressive.rules.baccarat import Round
 PROGRAM = str(Path(sys.executable).with_name("progressive"))
 EXAMPLE = Path(progressive.__file__).with_name("example.toml")
 COMMANDS = (
-    "audit", "check", "demo", "device", "evaluate", "meters", "odds", "rng", "signature",
-    "simulate", "up", "user", "witness",
+    "audit", "awards", "check", "demo", "device", "evaluate", "meters", "odds", "rng", "rounds",
+    "signature", "simulate", "up", "user", "witness",
 )  # fmt: skip
 KING_9_WAYS = {
     "star": "3136",

@@ -91,6 +91,29 @@ def test_an_interrupt_stops_all_of_it_and_every_log_is_right(demo: DemoProcess) 
     assert json.loads(done.stdout)["ok"]
 
 
+def test_rounds_and_awards_of_the_past_are_listed(demo: DemoProcess) -> None:
+    found = _said(demo, "awards", "--state", "paid", "--limit", "2", "--json")
+    first, second = found["awards"]
+    assert (first["state"], found["next"]) == ("paid", second["award"])
+    after = ("--after", str(first["round"] - 1), "--limit", "1")
+    [row] = _said(demo, "rounds", first["table"], *after, "--json")["rounds"]
+    assert first["seat"] in row["seats"]
+    shown = _run(demo, "rounds", first["table"], *after)
+    assert row["outcome"] in shown.stdout
+    assert shown.stderr == f"more: --after {row['round']}\n"
+    assert first["table"] in _run(demo, "awards").stdout
+    assert _run(demo, "awards", "--link", "moon").returncode == 2
+
+
+def _run(demo: DemoProcess, *call: str) -> "subprocess.CompletedProcess[str]":
+    words = [PROGRAM, *call, "--data", str(demo.data)]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603 - the program under test
+
+
+def _said(demo: DemoProcess, *call: str) -> Any:  # noqa: ANN401 - JSON
+    return json.loads(_run(demo, *call).stdout)
+
+
 def test_it_goes_on_in_its_folder_and_stops_by_itself(demo: DemoProcess) -> None:
     before = demo.people_password
     demo.start("--for", "1", "--speed", "150")

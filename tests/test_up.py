@@ -22,6 +22,7 @@ from meters.site import SiteJournal
 from progressive.data_folder import DataFolder, example_site
 
 CHILDREN = ["witness", "sealer", "worker", "api"]
+HUB = ("--kind", "hub", "--table", "MB-101")
 MESSAGE = {"table": "MB-101", "epoch": 1, "sequence": 1, "round": 1, "seats": [1, 3]}
 
 
@@ -258,6 +259,28 @@ def test_a_missing_key_is_refused_while_a_cycle_is_open(stopped: ControllerProce
         assert not key.exists()
     finally:
         aside.rename(key)
+
+
+def test_keys_are_rotated_and_kept_as_long_as_something_is_sealed_under_them(
+    stopped: ControllerProcess,
+) -> None:
+    before = {name: _key_file(stopped, name) for name in ("draws", "devices")}
+    stopped.start("--rotate-keys")
+    assert stopped.is_ready()
+    for name, file in before.items():
+        after = _key_file(stopped, name)
+        assert after["current"] not in file["keys"]
+        assert set(file["keys"]) <= set(after["keys"]) or name == "devices"
+    start = [entry for entry in journal_of(stopped) if entry["k"] == "start"][-1]
+    assert start["body"]["keys"]["draws"] == _key_file(stopped, "draws")["current"]
+    key = bytes.fromhex(run(stopped, "device", "add", "hub-9", *HUB)["key"])
+    assert stopped.post("hub-9", key, MESSAGE)[0] in {200, 409}  # another hub's epoch may be later
+
+
+def _key_file(controller: ControllerProcess, name: str) -> dict[str, Any]:
+    text = (controller.data / "keys" / f"{name}.key").read_text(encoding="ascii")
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def test_after_the_parent_was_killed_the_next_start_goes_on(running: ControllerProcess) -> None:

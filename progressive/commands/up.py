@@ -53,6 +53,11 @@ class CannotStart(click.ClickException):
 @click.option(
     "--threads", default=4, show_default=True, type=click.IntRange(1, 256), help="A worker's."
 )
+@click.option(
+    "--rotate-keys",
+    is_flag=True,
+    help="Seal draws and device keys under new keys from this start on.",
+)
 def up(  # noqa: PLR0913 - one parameter an option
     *,
     data: Path,
@@ -62,6 +67,7 @@ def up(  # noqa: PLR0913 - one parameter an option
     witnesses: tuple[str, ...],
     workers: int,
     threads: int,
+    rotate_keys: bool,
 ) -> None:
     """Run the whole controller on this machine, by one command.
 
@@ -70,7 +76,7 @@ def up(  # noqa: PLR0913 - one parameter an option
     Ctrl-C or SIGTERM stops everything in order. Exits with 0 when stopped, 1 when the server is
     lost, and 2 when it cannot start: the site file, the address, the folder or a key.
     """
-    wishes = Wishes(listen, address, witnesses, workers, threads)
+    wishes = Wishes(listen, address, witnesses, workers, threads, rotate_keys=rotate_keys)
     run_parent(Parent(DataFolder(data), wishes, click.echo), partial(read_site, named=site))
 
 

@@ -52,6 +52,7 @@ class Wishes:
     workers: int
     threads: int
     stop_after_s: float | None = None
+    rotate_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class Parent:
         if not connection.torn_file_fix:
             connection.rewrite_append_files()
         opening = Opening(self._folder, site, connection)
-        problems = opening.open_(self._tell_password)
+        problems = opening.open_(self._tell_password, rotate_keys=self._wishes.rotate_keys)
         keep_site(self._folder, site)
         for problem in problems:
             self._tell(f"problem: {problem}")
