@@ -92,11 +92,9 @@ def answered(probe: Probe, request: bytes, body: bytes, status: int = 200, tick:
     return probe.ask("answer", tick, status, signed, body.hex())
 
 
-@pytest.mark.parametrize("name", ["cc", "gcc", "clang"])
+@pytest.mark.parametrize("name", ["cc", *filter(shutil.which, ("gcc", "clang"))])
 def test_it_compiles_without_a_warning(name: str, tmp_path: Path) -> None:
     compiler()
-    if shutil.which(name) is None:
-        pytest.skip(f"there is no {name} here")
     folder = shutil.copytree(FIRMWARE, tmp_path / "firmware", ignore=lambda *_: ["hub"])
     command = ["make", "-C", str(folder), f"CC={name}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  make
