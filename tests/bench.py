@@ -12,6 +12,7 @@ from pathlib import Path
 import bench_http
 import bench_locks
 import bench_memory
+import bench_sealer
 import bench_verifier
 
 PROGRESSIVE = Path(sys.executable).with_name("progressive")
@@ -53,6 +54,7 @@ def main() -> None:
         print(f"evaluate, {name}: {rate:,.0f} rounds/s, {ratio:.1f} x the target")
     bench_locks.main()
     bench_memory.main()
+    bench_sealer.main()
     bench_http.main()
     bench_verifier.main()
 
