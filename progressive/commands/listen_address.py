@@ -1,4 +1,4 @@
-"""HOST:PORT on the command line, and whether it can be listened on."""
+"""HOST:PORT on the command line."""
 
 import click
 
@@ -14,5 +14,7 @@ class ListenAddress(click.ParamType[tuple[str, int]]):
         """Read the address, or say why it is none."""
         host, _, port = str(value).rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-            self.fail(f"{value} is not an address; write 127.0.0.1:8080", param, ctx)
+            self.fail(
+                f"{value} is not an address; write HOST:PORT, such as 127.0.0.1:8080", param, ctx
+            )
         return host.strip("[]"), int(port)

@@ -14,6 +14,8 @@ from progressive.audit.key_file import KeyFileError
 from progressive.audit.note import KeyTextError, Verifier
 from progressive.audit.witness import load_app
 from progressive.audit.witness_record import RecordError, WitnessRecord
+from progressive.commands.listen_address import ListenAddress
+from progressive.commands.log_options import PublicKey
 
 LOGGING = {
     "version": 1,
@@ -25,36 +27,6 @@ LOGGING = {
 }
 
 
-class LogKey(click.ParamType[Verifier]):
-    """A log's verifier key on the command line."""
-
-    name = "key"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Verifier:
-        """Read the key, or say why it is none."""
-        try:
-            return Verifier.parse(str(value))
-        except KeyTextError as error:
-            self.fail(str(error), param, ctx)
-
-
-class Address(click.ParamType[tuple[str, int]]):
-    """HOST:PORT on the command line."""
-
-    name = "host:port"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, int]:
-        """Read the address, or say why it is none."""
-        host, _, port = str(value).rpartition(":")
-        if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-            self.fail(f"{value} is not an address; write 127.0.0.1:7380", param, ctx)
-        return host.strip("[]"), int(port)
-
-
 @click.command()
 @click.option(
     "--folder",
@@ -62,8 +34,10 @@ class Address(click.ParamType[tuple[str, int]]):
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the witness keeps its key and what it has signed.",
 )
-@click.option("--log-key", "logs", multiple=True, type=LogKey(), help="The key of a log to watch.")
-@click.option("--listen", type=Address(), default="127.0.0.1:7380", show_default=True)
+@click.option(
+    "--log-key", "logs", multiple=True, type=PublicKey(Verifier), help="The key of a log to watch."
+)
+@click.option("--listen", type=ListenAddress(), default="127.0.0.1:7380", show_default=True)
 @click.option("--name", help="Name of the key made on first start.  [default: this host's]")
 @click.option("--show-key", is_flag=True, help="Print the witness's own key and stop.")
 def witness(
