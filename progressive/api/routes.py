@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import msgspec
@@ -102,14 +102,3 @@ def problems_of(route: Route) -> list[str]:
     if route.query:
         codes.append("bad_query")
     return sorted(set(codes))
-
-
-@dataclass
-class Table:
-    """The routes of the application, in the order in which they are documented."""
-
-    routes: list[Route] = field(default_factory=list)
-
-    def add(self, *routes: Route) -> None:
-        """Add routes."""
-        self.routes.extend(routes)

@@ -128,10 +128,6 @@ class Royal9Paytable:
         """How many seats to assume where none are named."""
         return 9 if self.edition == MULTI_LEVEL else 7
 
-    def line_name(self, level: str) -> str:
-        """Name the line that takes all of a level."""
-        return next(n for n, pay in self.pays.items() if pay == LevelShare(level, 100))
-
 
 _FIXED = (("suited_both", 1_500), ("royal_both", 250), ("any_suited", 50), ("any_royal", 25))
 _KING_9_PAYS: Final[Mapping[str, Pay]] = MappingProxyType(
