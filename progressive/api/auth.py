@@ -4,7 +4,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from flask import Request
+from werkzeug.wrappers import Request
 
 from progressive.api.problems import ProblemError
 from progressive.api.routes import Route
