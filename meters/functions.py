@@ -11,12 +11,15 @@ import redis
 LIBRARY: Final = "progressive_meters"
 PARTS: Final = (
     "core",
+    "json",
+    "definitions",
     "ledger",
     "levels",
     "awards",
     "tables",
     "rounds",
     "devices",
+    "changes",
     "proposals",
     "upkeep",
     "register",

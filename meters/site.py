@@ -76,6 +76,7 @@ class SiteJournal:
 
     def audit(self, sealed: int = 0) -> list[str]:
         """Check that nothing is missing at the end, and then open the journal for entries."""
+        start = self._meters.start()
         head = self.head()
         last = self._meters.client.xrevrange(self.keys[1], count=1)
         found = [int(name.split("-")[0]) for name, _ in cast("list[tuple[str, Any]]", last)]
@@ -87,5 +88,5 @@ class SiteJournal:
                 f"the seal holds {sealed} entries of the site journal, the server {head}"
             )
         if not problems and head:
-            self._meters.client.fcall("pm_audited", len(self.keys), *self.keys, head)
+            self._meters.client.fcall("pm_audited", len(self.keys), *self.keys, head, start)
         return problems

@@ -114,6 +114,8 @@ def read_state(text: str | msgspec.Raw) -> State:
     state = msgspec.json.decode(text, type=State)
     for name in (*GROWING, "balance"):
         state.numbers.setdefault(name, 0)
+    for proposal in state.proposals:  # as it was given, blanks and all; what it says is compared
+        proposal.body = msgspec.json.encode(msgspec.json.decode(proposal.body)).decode()
     state.awards.sort(key=lambda award: award.award)
     state.proposals.sort(key=lambda proposal: proposal.number)
     return state

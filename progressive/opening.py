@@ -18,6 +18,7 @@ from meters.link import Meters
 from meters.replay import audit
 from meters.site import Change, SiteJournal
 from meters.state import State
+from meters.transfers import Waiting, deliver
 from progressive.clock import now_ms
 from progressive.controller import Controller
 from progressive.data_folder import (
@@ -53,6 +54,7 @@ class Opening:
         self._journal = SiteJournal(self._client)
         self._by = by or getpass.getuser()
         self._failed: set[str] = set()
+        self._waiting: set[Waiting] = set()
 
     def open_(
         self, tell_password: Callable[[str, str], None], *, rotate_keys: bool = False
@@ -147,6 +149,20 @@ class Opening:
                 problems += [f"{name}: {each}" for each in found]
                 log.error("%s failed its audit and stays closed: %s", name, "; ".join(found))
         return problems
+
+    def deliver(self) -> None:
+        """Bring transfers to the links they go to; one that cannot arrive is an alarm."""
+        waiting = {each for link in self._links for each in deliver(self._client, link)}
+        for each in waiting - self._waiting:
+            log.error(
+                "transfer %d of %s to %s has not arrived and stays in transit: %s",
+                each.number, each.link, each.to_link, each.reason,
+            )  # fmt: skip
+        for each in self._waiting - waiting:
+            log.warning(
+                "transfer %d of %s to %s is no longer held up", each.number, each.link, each.to_link
+            )
+        self._waiting = waiting
 
     def _is_open(self, name: str) -> bool:
         """Tell whether a journal takes entries, or was not begun yet."""

@@ -73,7 +73,11 @@ def small_link(
         terms=Terms(
             paytable="TEST",
             stake_micros=STAKE,
-            lines=LINES,
+            lines={
+                line: pay
+                for line, pay in LINES.items()
+                if pay.level in {None, *(level.name for level in levels)}
+            },
             hand_pay_above_micros=usd("1000.00"),
             two_person_above_micros=usd("100.00"),
             simultaneous_seconds=simultaneous_seconds,

@@ -232,3 +232,38 @@ def test_a_device_that_another_process_has_revoked_is_refused_a_second_later(
     monkeypatch.setattr("progressive.devices.time.monotonic", lambda: later)
     refused = hub.post("/v1/messages", message(sequence=2))
     assert json_of(refused)["code"] == "revoked_device"
+
+
+def test_a_transfer_between_links_arrives_when_it_is_approved(services: Services) -> None:
+    royal = services.controllers["royal"]
+    silver = Controller(
+        Meters(royal.meters.client, "silver"), royal.vault, royal.source, royal.book
+    )
+    definition = link_definition(services.site, services.site.links[0])
+    silver.open_link(msgspec.structs.replace(definition, link="silver"), "admin")
+    services.controllers["silver"] = silver
+    before = silver.meters.numbers()["star.meter"]
+    codes = [
+        transferred(services, number, to_link, to)
+        for number, (to_link, to) in enumerate(
+            [("silver", "star"), ("moon", "star"), ("silver", "sun")], 1
+        )
+    ]
+    assert codes == ["approved", "unknown_link", "unknown_level"]
+    assert silver.meters.numbers()["star.meter"] == before + 7_000_000
+    assert royal.meters.snapshot().transfers == {}
+
+
+def transferred(services: Services, number: int, to_link: str, to: str) -> str:
+    """Propose and approve a transfer; gives the result, or the code of its refusal."""
+    answer: dict[str, Any] = {}
+    body = {"level": "star", "amount_micros": 7_000_000, "to_link": to_link, "to": to}
+    wish = {"number": number, "what": "transfer", "reason": "table moves", "body": body}
+    for name, path, asked in (
+        ("carl", "/v1/links/royal/proposals", wish),
+        ("cora", f"/v1/links/royal/proposals/{number}/approve", None),
+    ):
+        http = create_app(services).test_client()
+        headers = person(services, http, name, Role.ACCOUNTING, Role.SUPERVISOR)
+        answer = json_of(http.post(path, json=asked, headers=headers))
+    return str(answer.get("code") or answer["result"])

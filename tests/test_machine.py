@@ -360,7 +360,12 @@ class Play(RuleBasedStateMachine):
         changed = msgspec.structs.replace(
             known, reset_micros=known.reset_micros + usd("0.50"), maximum_micros=maximum
         )
-        return {"definition": msgspec.to_builtins(changed)}
+        odd = draw(
+            st.sampled_from(
+                [{}, {}, {}, {"reset_micros": usd("900.00")}, {"increment_ppm": 900_000}]
+            )
+        )
+        return {"definition": msgspec.to_builtins(changed) | odd}
 
     def _table(self, draw: Draws) -> dict[str, Any]:
         known = self.state.tables["T1"].definition
@@ -375,7 +380,7 @@ class Play(RuleBasedStateMachine):
 
     def _decommission(self, draw: Draws) -> dict[str, Any]:
         level = draw(st.sampled_from(["must_hit", "moon", "moon", "moon", "heart"]))
-        return {"level": level, "to": draw(st.sampled_from(["star", "spade"]))}
+        return {"level": level, "to": draw(st.sampled_from(["star", "spade", "heart"]))}
 
     def _award(self, draw: Draws) -> dict[str, Any]:
         pending = [held.award for held in self.state.awards]

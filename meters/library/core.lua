@@ -10,6 +10,7 @@
 local AMOUNT_MAX = 9007199254740991
 local CENT = 10000
 local BATCH_MAX = 256
+local TEXT_MAX = 65536 -- bytes of a name, a reason or a sealed secret
 local SETTLED_KEPT = 256 -- settled awards and proposals whose answers are kept for a repeat
 
 -- Lua's own libraries are not there while a library loads: these are taken at the first call.
@@ -19,21 +20,41 @@ local function take_libraries()
   format, concat, floor, max, min = string.format, table.concat, math.floor, math.max, math.min
 end
 
--- A refusal is raised before anything is written, and becomes the reply `REFUSED {json}`.
-local function refuse(code, message, detail)
-  error({refusal = {code = code, message = message, detail = detail}})
-end
-
 local function int(number)
   return format('%d', number) -- a long: exact wherever a double is
 end
 
+-- Sequences of UTF-8; what none of them takes is not UTF-8, and nobody could read it back.
+local UTF8 = {
+  '[\194-\223][\128-\191]', '\224[\160-\191][\128-\191]', '[\225-\236\238\239][\128-\191][\128-\191]',
+  '\237[\128-\159][\128-\191]', '\240[\144-\191][\128-\191][\128-\191]',
+  '[\241-\243][\128-\191][\128-\191][\128-\191]', '\244[\128-\143][\128-\191][\128-\191]',
+}
+local function is_utf8(text)
+  if not text:find('[\128-\255]') then return true end
+  for i = 1, #UTF8 do text = text:gsub(UTF8[i], '.') end
+  return not text:find('[\128-\255]')
+end
+
+-- A refusal is raised before anything is written, and becomes the reply `REFUSED {json}`. What it
+-- quotes of the call may be anything.
+local function refuse(code, message, detail)
+  if #message > 1000 then message = message:sub(1, 1000) end
+  if not is_utf8(message) then message = message:gsub('[\128-\255]', '?') end
+  error({refusal = {code = code, message = message, detail = detail}})
+end
+
 -- Names of tables, people and lines come again and again: their JSON is kept, up to a bound.
+local QUOTED_KEPT = 256 -- bytes: longer texts are seldom said twice
 local quotes, quote_count = {}, 0
 local function quoted(text)
   local known = quotes[text]
   if not known then
+    if not is_utf8(text) or #text > TEXT_MAX then
+      refuse('bad_call', 'a text is UTF-8 and at most ' .. int(TEXT_MAX) .. ' bytes long')
+    end
     known = cjson.encode(text)
+    if #text > QUOTED_KEPT then return known end
     if quote_count >= 4096 then quotes, quote_count = {}, 0 end
     quotes[text], quote_count = known, quote_count + 1
   end
@@ -64,21 +85,24 @@ local function encode(value)
   return '{' .. concat(parts, ',') .. '}'
 end
 
--- Read a whole number from an argument; the caller's bound keeps it exact.
+-- Read a whole number from an argument, written in digits and in no other way (`tonumber` would also
+-- take 1e3, 0x10 and blanks); the caller's bound keeps it exact.
 local function whole(text, name, least, most)
-  local number = tonumber(text)
-  if not number or number ~= floor(number) or number < least or number > most then
+  local number = text:match('^%d+$') and (text == '0' or text:byte() ~= 48) and tonumber(text)
+  if not number or number < least or number > most then
     refuse('bad_call', name .. ' must be a whole number from ' .. int(least) .. ' to ' .. int(most))
   end
   return number
 end
 
-local function decode(text, name)
-  local ok, value = pcall(cjson.decode, text)
-  if not ok or type(value) ~= 'table' then
-    refuse('bad_call', name .. ' is not a JSON object')
-  end
-  return value
+-- Give the JSON of a text that must not be empty.
+local function given(text, what)
+  if text == '' then refuse('bad_call', what .. ' is missing') end
+  return quoted(text)
+end
+
+local function person(by)
+  return given(by, 'who takes the step')
 end
 
 -- Seats are a mask: seat 1 is bit 0. Nine seats make 512 masks, so their texts are kept.

@@ -76,6 +76,10 @@ local function take_message(book, key, args, at)
     device = args[at], epoch = whole(args[at + 1], 'epoch', 1, AMOUNT_MAX),
     sequence = whole(args[at + 2], 'sequence', 1, AMOUNT_MAX), kind = args[at + 3],
     round = whole(args[at + 4], 'round', 0, AMOUNT_MAX), seats = whole(args[at + 5], 'seats', 0, 511)}
+  if message.kind ~= 'state' and message.kind ~= 'heartbeat' then
+    refuse('bad_call', 'a message is a state or a heartbeat')
+  end
+  given(message.device, 'device')
   message.content = concat({message.kind, args[at + 4], args[at + 5]}, ' ')
   local state = Tables.open(book, key)
   if message.seats >= lshift(1, state.places) then
@@ -129,6 +133,7 @@ function Verbs.card(keys, args)
     round = whole(args[4], 'round', 0, AMOUNT_MAX)}
   message.content = 'card ' .. args[4] .. ' ' .. args[5]
   Cards.position(args[5])
+  given(args[1], 'device')
   local book = Ledger.begin(keys)
   local state = Tables.open(book, keys[3])
   local answer = out_of_order(state, message.device, message.epoch, message.sequence, message.content)

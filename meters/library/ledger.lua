@@ -109,14 +109,14 @@ end
 
 -- Give the postings as JSON, checked: they sum to zero, and no level's account leaves its bounds.
 function Ledger.postings(book)
-  local parts, sum = {}, 0
+  local parts, gained, lost = {}, 0, 0
   local accounts, posted = book.link.accounts, book.posted
   for i = 1, #accounts do
     local account = accounts[i]
     local amount = posted[account]
     if amount and amount ~= 0 then
       parts[#parts + 1] = '"' .. account .. '":' .. int(amount)
-      sum = sum + amount
+      gained, lost = gained + max(amount, 0), lost - min(amount, 0)
       local after = book.values[account]
       if after and (after < 0 or after > AMOUNT_MAX) then
         refuse('amount_out_of_bounds', account .. ' would come to ' .. int(after) ..
@@ -124,8 +124,11 @@ function Ledger.postings(book)
       end
     end
   end
-  if sum ~= 0 then
-    refuse('not_balanced', 'the postings sum to ' .. int(sum) .. '; this is a defect, nothing was written')
+  if gained > AMOUNT_MAX or lost > AMOUNT_MAX then -- beyond it a sum would not be exact
+    refuse('amount_out_of_bounds', 'the step would move more than ' .. int(AMOUNT_MAX) .. ' micro-dollars')
+  elseif gained ~= lost then
+    refuse('not_balanced', 'the postings sum to ' .. int(gained - lost) ..
+      '; this is a defect, nothing was written')
   end
   if #parts == 0 then return '' end
   return ',"post":{' .. concat(parts, ',') .. '}'

@@ -4,15 +4,19 @@
 local Verbs = {}
 
 local function place(state, by)
-  return concat({',"table":', quoted(state.name), ',"round":', int(state.round), ',"by":', quoted(by)})
+  return concat({',"table":', quoted(state.name), ',"round":', int(state.round), ',"by":', person(by)})
 end
+
+local KINDS = {played = true, free = true, simulated = true}
 
 -- lock: no more bets; every wager contributes.
 -- ARGV: round, by, seats the dealer saw (mask), kind (played, free, simulated).
 -- Answer: entry, round, phase, lamps, seats, cycle, value.
 -- Refusals: seats_mismatch, no_wagers_in_a_free_round, unreasonable_contribution, and those of a step.
 function Verbs.lock(keys, args)
-  local round, saw, kind = tonumber(args[1]), tonumber(args[3]), args[4]
+  local round, kind = whole(args[1], 'round', 0, AMOUNT_MAX), args[4]
+  local saw = whole(args[3], 'seats', 0, 511)
+  if not KINDS[kind] then refuse('bad_call', 'a round is played, free or simulated') end
   local content = args[3] .. ' ' .. kind
   local book = Ledger.begin(keys)
   local state, answer = Tables.step(book, keys[3], 'lock', round, content)
@@ -59,6 +63,7 @@ local function lines_of(book, state, args, from)
   local lines, mask = {}, 0
   for i = from, #args, 2 do
     local seat, line = whole(args[i], 'seat', 1, 9), args[i + 1]
+    if lines[seat] then refuse('bad_call', 'seat ' .. int(seat) .. ' has two lines') end
     if line ~= 'loss' and not book.link.terms.lines[line] then
       refuse('unknown_line', tostring(line) .. ' is not a line of the paytable')
     end
@@ -117,7 +122,7 @@ end
 -- Answer: entry, round, phase, lamps, awards.
 -- Refusals: bad_card, card_not_in_shoe, unknown_line, lines_mismatch, and those of a step.
 function Verbs.deal(keys, args)
-  local round, player, banker = tonumber(args[1]), args[3], args[4]
+  local round, player, banker = whole(args[1], 'round', 0, AMOUNT_MAX), args[3], args[4]
   local content = player .. banker
   local book = Ledger.begin(keys)
   local state, answer = Tables.step(book, keys[3], 'deal', round, content)
@@ -160,7 +165,8 @@ end
 -- ARGV: round, by, number of the correction (1, 2, ...), player, banker, then seat and line.
 -- Answer and refusals: as deal, and correction_number.
 function Verbs.correct(keys, args)
-  local round, number, player, banker = tonumber(args[1]), tonumber(args[3]), args[4], args[5]
+  local round, player, banker = whole(args[1], 'round', 0, AMOUNT_MAX), args[4], args[5]
+  local number = whole(args[3], 'number', 1, AMOUNT_MAX)
   local content = args[3] .. player .. banker
   local book = Ledger.begin(keys)
   local state, answer = Tables.step(book, keys[3], 'correct', round, content)
@@ -247,7 +253,8 @@ end
 -- Answer: entry, round (the next), phase, lamps, paid, must_hit. A repeat need only name the cards.
 -- Refusals: decide_again, not_a_bettor, card_not_in_shoe, and those of a step.
 Verbs['end'] = function(keys, args)
-  local round, more = tonumber(args[1]), args[3]
+  local round, more = whole(args[1], 'round', 0, AMOUNT_MAX), args[3]
+  if #args ~= 5 and #args ~= 10 then refuse('bad_call', 'a Must Hit award has five parts') end
   local book = Ledger.begin(keys)
   local state, answer = Tables.step(book, keys[3], 'end', round, more)
   if not state then return answer end
@@ -259,7 +266,9 @@ Verbs['end'] = function(keys, args)
   if must_hit then check_decided(keys, state, book.values['cycle'], args[4], args[5]) end
   local paid = pay_tray(book, state)
   local cycle = book.values['cycle']
-  if must_hit and args[6] then
+  if args[6] then
+    if not must_hit then refuse('unknown_level', 'the link has no Must Hit') end
+    for i = 7, 10 do given(args[i], 'a secret or a commitment') end
     won = end_must_hit(book, keys, state,
       {seat = args[6], secret = args[7], salt = args[8], commit = args[9]})
   end
@@ -282,11 +291,11 @@ end
 
 -- Close a round that does not count: void after the lock, cancel before it.
 local function abandon(verb, keys, args)
-  local round, reason = tonumber(args[1]), args[3]
+  local round, reason = whole(args[1], 'round', 0, AMOUNT_MAX), quoted(args[3])
   local book = Ledger.begin(keys)
   local state, answer = Tables.step(book, keys[3], verb, round, reason)
   if not state then return answer end
-  local body = {place(state, args[2]), ',"reason":', quoted(reason)}
+  local body = {place(state, args[2]), ',"reason":', reason}
   if verb == 'void' then
     local stakes = Seats.count(state.locked) * book.link.terms.stake_micros
     body[#body + 1] = reverse_all(book, state, {}, '{"result":"reversed"}')
@@ -336,11 +345,16 @@ function Verbs.shoe(keys, args)
     refuse('wrong_phase', 'the round is ' .. state.phase .. ': cards are changed between rounds',
       {round = state.round, phase = state.phase})
   end
+  local by = person(args[2])
   local commit, secret, salt = args[3] or '', args[5] or '', args[6] or ''
+  if (commit == '') ~= ((args[4] or '') == '') then
+    refuse('bad_call', 'a commitment comes with its ciphertext')
+  end
+  quoted(args[4] or '')
   if state.commit ~= '' and secret == '' then
     refuse('reveal_needed', 'the shoe before was committed to: reveal its secret')
   end
-  local body = {',"table":', quoted(state.name), ',"shoe":', int(number), ',"by":', quoted(args[2])}
+  local body = {',"table":', quoted(state.name), ',"shoe":', int(number), ',"by":', by}
   local committed = state.commit
   if commit ~= '' then body[#body + 1] = ',"commit":' .. quoted(commit) end
   if secret ~= '' then

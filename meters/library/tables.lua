@@ -38,6 +38,20 @@ function Tables.read(key)
   return state
 end
 
+-- Refuse keys that are not those of every table of the link, each of them once.
+function Tables.check_all(names, keys, code)
+  local missing, count = {}, 0
+  for name in names:gmatch('[^,]+') do
+    missing[name], count = true, count + 1
+  end
+  for i = 8, #keys do
+    local name = keys[i]:match(':table:(.*)$')
+    if not missing[name] then refuse(code, 'name every table of the link once, and no other') end
+    missing[name], count = nil, count - 1
+  end
+  if count > 0 then refuse(code, 'name every table of the link: ' .. int(count) .. ' are missing') end
+end
+
 -- Give a table as a call may change it: changes lie over what is known until they are written.
 function Tables.open(book, key)
   local known = book.link.tables[key]

@@ -3,24 +3,9 @@
 
 local Upkeep = {}
 
-local function check_level(level, stake)
-  local name = tostring(level.name)
-  for _, rate in ipairs({'increment_ppm', 'reserve_ppm'}) do
-    local share = stake * level[rate] / 1000000
-    if share ~= floor(share) then
-      refuse('not_exact', name .. ': ' .. rate .. ' of the stake is no whole micro-dollar')
-    end
-  end
-  for _, amount in ipairs({'seed_micros', 'reset_micros'}) do
-    if level[amount] < 0 or level[amount] > AMOUNT_MAX or level[amount] % CENT ~= 0 then
-      refuse('amount_out_of_bounds', name .. ': ' .. amount .. ' is no whole-cent amount')
-    end
-  end
-end
-
 -- open: a new link, its seeds funded by the house. ARGV: by, definition (JSON), and for Must Hit the
 -- commitments of cycles 1 and 2 and their ciphertexts.
--- Answer: entry. Refusals: link_exists, not_exact, amount_out_of_bounds.
+-- Answer: entry. Refusals: link_exists, not_exact, amount_out_of_bounds, unknown_level, bad_call.
 function Verbs.open(keys, args)
   local key, text = keys[1], args[2]
   local known = redis.call('HGET', key, 'opened')
@@ -31,19 +16,24 @@ function Verbs.open(keys, args)
   if redis.call('EXISTS', keys[2]) == 1 then
     refuse('link_exists', 'there is a journal of this link, but no link: restore it')
   end
-  local def = decode(text, 'definition')
-  if #keys ~= 7 + #def.tables then refuse('bad_call', 'name every table of the link') end
+  local def, by = decode(text, 'definition'), person(args[1])
+  local must_hit = Definitions.check_link(def, key:match('^{(.*)}:link$'))
+  if #args ~= (must_hit and 6 or 2) then
+    refuse('bad_call', 'Must Hit brings two commitments and two ciphertexts, other links none')
+  end
+  for i = 3, #args do given(args[i], 'a commitment or a ciphertext') end
   local names, tables, sets = {}, {}, {}
+  for i, at in ipairs(def.tables) do tables[i] = at.name end
+  Tables.check_all(concat(tables, ','), keys, 'bad_call')
   for i, level in ipairs(def.levels) do
-    check_level(level, def.terms.stake_micros)
     names[i] = level.name
     sets[#sets + 1] = 'level.' .. level.name
     sets[#sets + 1] = encode(level)
   end
-  for i, at in ipairs(def.tables) do tables[i] = at.name end
   redis.call('HSET', key, 'head', '0', 'time', '0', 'config', '1', 'opened', redis.sha1hex(text),
     'terms', encode(def.terms), 'levels', concat(names, ','), 'tables', concat(tables, ','), unpack(sets))
-  for i, at in ipairs(def.tables) do redis.call('HSET', unpack(Tables.new(keys[7 + i], at, 'open'))) end
+  local prefix = '{' .. def.link .. '}:table:'
+  for _, at in ipairs(def.tables) do redis.call('HSET', unpack(Tables.new(prefix .. at.name, at, 'open'))) end
   audited[key], links[key] = 0, nil
   local book = Ledger.begin(keys)
   for _, name in ipairs(book.link.fields) do Ledger.set(book, name, 0) end
@@ -60,7 +50,7 @@ function Verbs.open(keys, args)
     commits = ',"commits":[' .. quoted(args[3]) .. ',' .. quoted(args[4]) .. ']'
     redis.call('HSET', keys[7], '1', args[5], '2', args[6])
   end
-  Ledger.enter(book, 'open', concat({',"by":', quoted(args[1]), ',"definition":', text, commits,
+  Ledger.enter(book, 'open', concat({',"by":', by, ',"definition":', text, commits,
     Ledger.postings(book)}))
   Ledger.write(book)
   return '{"entry":1}'
@@ -68,6 +58,7 @@ end
 
 -- Open or close a table's door. The round stays; wagers that were not locked are forgotten.
 local function door(keys, args, verb, status)
+  local by, reason = person(args[1]), quoted(args[2])
   local book = Ledger.begin(keys)
   local state = Tables.open(book, keys[8])
   if state.status == status then return '{"result":"' .. status .. '",' .. Tables.standing(state) .. '}' end
@@ -85,8 +76,8 @@ local function door(keys, args, verb, status)
   Tables.set(state, 'status', status)
   Tables.set(state, 'seats', 0)
   Tables.set(state, 'winners', 0)
-  Ledger.enter(book, verb, concat({',"table":', quoted(state.name), ',"by":', quoted(args[1]),
-    ',"reason":', quoted(args[2])}))
+  Ledger.enter(book, verb, concat({',"table":', quoted(state.name), ',"by":', by,
+    ',"reason":', reason}))
   Tables.write(state)
   Ledger.write(book)
   return '{"result":"' .. status .. '",' .. Tables.standing(state) .. '}'
@@ -100,7 +91,7 @@ function Verbs.open_table(keys, args) return door(keys, args, 'open_table', 'ope
 -- pay: one person pays a pending award. ARGV: award, by. Answer: result, award, amount, entry.
 -- Refusals: unknown_award, round_not_over, second_person_needed.
 function Verbs.pay(keys, args)
-  local number = whole(args[1], 'award', 1, AMOUNT_MAX)
+  local number, by = whole(args[1], 'award', 1, AMOUNT_MAX), person(args[2])
   local book = Ledger.begin(keys)
   local kept = Awards.settled(keys[6], number)
   if kept then return kept end
@@ -112,7 +103,7 @@ function Verbs.pay(keys, args)
   local answer = concat({'{"result":"paid","award":', int(number), ',"amount":', int(award.amount),
     ',"entry":', int(book.head + 1), '}'})
   Awards.pay(book, award, answer)
-  Ledger.enter(book, 'pay', concat({',"by":', quoted(args[2]), ',"award":', int(number),
+  Ledger.enter(book, 'pay', concat({',"by":', by, ',"award":', int(number),
     ',"amount":', int(award.amount), Ledger.postings(book)}))
   Awards.write(book, keys[6])
   Ledger.write(book)
@@ -120,9 +111,10 @@ function Verbs.pay(keys, args)
 end
 
 -- receive: money that another link sent. ARGV: by, from (link), number of the transfer, level, amount.
--- Answer: result, entry. Refusals: transfer_order, unknown_level.
+-- Answer: result, entry. Refusals: transfer_order, unknown_level, amount_out_of_bounds.
 function Verbs.receive(keys, args)
-  local from, number = args[2], whole(args[3], 'transfer', 1, AMOUNT_MAX)
+  local by, from, number = person(args[1]), args[2], whole(args[3], 'transfer', 1, AMOUNT_MAX)
+  if not Definitions.is_name(from) then refuse('bad_call', 'a transfer comes from a link') end
   local amount = whole(args[5], 'amount', 1, AMOUNT_MAX)
   local book = Ledger.begin(keys)
   local field = 'received.' .. from
@@ -139,7 +131,7 @@ function Verbs.receive(keys, args)
   Levels.fill(book, level, amount)
   Ledger.count(book, level.name .. '.moved', amount)
   book.sets[field] = int(number)
-  local entry = Ledger.enter(book, 'receive', concat({',"by":', quoted(args[1]), ',"from":', quoted(from),
+  local entry = Ledger.enter(book, 'receive', concat({',"by":', by, ',"from":', quoted(from),
     ',"transfer":', int(number), ',"level":', quoted(level.name), ',"amount":', int(amount),
     Ledger.postings(book)}))
   Ledger.write(book)
@@ -148,12 +140,12 @@ end
 
 -- cleared: the other link has it. ARGV: by, to (link), number. Answer: result. No refusals of its own.
 function Verbs.cleared(keys, args)
+  local by, to, number = person(args[1]), quoted(args[2]), whole(args[3], 'transfer', 1, AMOUNT_MAX)
   local book = Ledger.begin(keys)
-  local field = 'transfer.' .. args[2] .. '.' .. args[3]
+  local field = 'transfer.' .. args[2] .. '.' .. int(number)
   if redis.call('HEXISTS', book.key, field) == 0 then return '{"result":"duplicate"}' end
   book.deletes[1] = field
-  Ledger.enter(book, 'cleared', concat({',"by":', quoted(args[1]), ',"to":', quoted(args[2]),
-    ',"transfer":', args[3]}))
+  Ledger.enter(book, 'cleared', concat({',"by":', by, ',"to":', to, ',"transfer":', int(number)}))
   Ledger.write(book)
   return '{"result":"cleared"}'
 end
@@ -197,14 +189,13 @@ function Upkeep.dump(keys)
 end
 
 local function every_table(keys)
-  local count = 0
-  for _ in (redis.call('HGET', keys[1], 'tables') or ''):gmatch('[^,]+') do count = count + 1 end
-  if #keys ~= 7 + count then
-    refuse('tables_changed', 'name every table of the link: it has ' .. int(count))
-  end
+  local names = redis.call('HGET', keys[1], 'tables')
+  if not names then refuse('unknown_link', 'there is no such link on this server') end
+  Tables.check_all(names, keys, 'tables_changed')
 end
 
 -- snapshot: all of a link in one consistent look. Answer: the state. Read only.
+-- Refusals: unknown_link, tables_changed.
 function Verbs.snapshot(keys)
   every_table(keys)
   return Upkeep.dump(keys)
@@ -213,9 +204,10 @@ end
 -- balance: the state goes into the journal, so that a replay can begin here. Answer: entry.
 function Verbs.balance(keys, args)
   every_table(keys)
+  local by = person(args[1])
   local book = Ledger.begin(keys)
   local state = Upkeep.dump(keys)
-  local entry = Ledger.enter(book, 'balance', ',"by":' .. quoted(args[1]) .. ',"state":' .. state)
+  local entry = Ledger.enter(book, 'balance', ',"by":' .. by .. ',"state":' .. state)
   book.sets['balance'] = int(entry)
   Ledger.write(book)
   return '{"entry":' .. int(entry) .. '}'
@@ -257,9 +249,9 @@ function Verbs.audited(keys, args)
   local head = redis.call('HGET', keys[1], 'head')
   if not head then refuse('unknown_link', 'there is no such link on this server') end
   if head ~= args[1] then
-    refuse('head_moved', 'the journal is at entry ' .. head .. ', the audit at ' .. args[1])
+    refuse('head_moved', 'the journal is at entry ' .. head .. ', the audit at another')
   end
-  if args[2] and args[2] ~= started then
+  if args[2] ~= started then
     refuse('restarted', 'the server was started again during the audit: audit it anew')
   end
   audited[keys[1]], links[keys[1]] = tonumber(head), nil
@@ -272,12 +264,27 @@ function Verbs.is_audited(keys)
   return head and audited[keys[1]] == tonumber(head) and 1 or 0
 end
 
+-- Read the changes that an entry of the site's journal makes: key, field and value.
+local function changes_of(keys, args)
+  if #args % 3 ~= 1 then refuse('bad_call', 'a change is a hash, a field and a value') end
+  local changes = {}
+  for i = 5, #args, 3 do
+    local key = keys[2 + whole(args[i], 'hash', 1, #keys - 2)]
+    if redis.call('TYPE', key).ok ~= 'hash' and redis.call('EXISTS', key) == 1 then
+      refuse('bad_call', key .. ' is no hash')
+    end
+    changes[#changes + 1] = {key = key, field = args[i + 1], value = args[i + 2]}
+  end
+  return changes
+end
+
 -- record: an entry of the site's own journal, and the records it changes. KEYS: site, journal, then
 -- the hashes that change. ARGV: number (one more than the last), by, kind, body (JSON object), then
 -- for each change: which of the hashes (1, 2, ...), field, value; no value deletes. Answer: entry.
 -- Refusals: entry_number (with the next), not_audited, bad_call.
 function Verbs.record(keys, args)
-  local number = whole(args[1], 'number', 1, AMOUNT_MAX)
+  local number, by, kind = whole(args[1], 'number', 1, AMOUNT_MAX), person(args[2]), given(args[3], 'kind')
+  local changes = changes_of(keys, args)
   local found = redis.call('HMGET', keys[1], 'head', 'time', 'last')
   local head, content = tonumber(found[1] or '0'), concat(args, '\n', 2)
   if not found[1] and redis.call('EXISTS', keys[2]) == 0 then audited[keys[1]] = 0 end
@@ -288,21 +295,19 @@ function Verbs.record(keys, args)
   if number ~= head + 1 then
     refuse('entry_number', 'the next entry of the site journal is ' .. int(head + 1), {next = head + 1})
   end
-  decode(args[4], 'body')
-  if #args % 3 ~= 1 then refuse('bad_call', 'a change is a hash, a field and a value') end
+  decode(args[4], 'body', true)
   local now = redis.call('TIME')
   local time = max(tonumber(found[2] or '0'), now[1] * 1000 + floor(now[2] / 1000))
-  for i = 5, #args, 3 do
-    local key = keys[2 + whole(args[i], 'hash', 1, #keys - 2)]
-    if args[i + 2] == '' then
-      redis.call('HDEL', key, args[i + 1])
+  for _, change in ipairs(changes) do
+    if change.value == '' then
+      redis.call('HDEL', change.key, change.field)
     else
-      redis.call('HSET', key, args[i + 1], args[i + 2])
+      redis.call('HSET', change.key, change.field, change.value)
     end
   end
   redis.call('HSET', keys[1], 'head', int(number), 'time', int(time), 'last', redis.sha1hex(content))
   redis.call('XADD', keys[2], int(number) .. '-0', 'e', concat({'{"n":', int(number), ',"t":', int(time),
-    ',"k":', quoted(args[3]), ',"by":', quoted(args[2]), ',"body":', args[4], '}'}))
+    ',"k":', kind, ',"by":', by, ',"body":', args[4], '}'}))
   audited[keys[1]] = number
   return '{"entry":' .. int(number) .. '}'
 end

@@ -34,6 +34,8 @@ class Books:
         """Give the postings, which sum to zero and keep every level's account in bounds."""
         if sum(self.posted.values()):
             raise AssertionError(f"postings sum to {sum(self.posted.values())}")
+        if sum(amount for amount in self.posted.values() if amount > 0) > AMOUNT_MAX:
+            raise Refused("amount_out_of_bounds", "one step moves too much")
         for account, amount in self.posted.items():
             if amount and account not in GROWING and not 0 <= self.numbers[account] <= AMOUNT_MAX:
                 raise Refused("amount_out_of_bounds", account)

@@ -12,7 +12,7 @@ from meters.levels import Level
 from meters.model import awards
 from meters.model.books import Books
 from meters.model.rounds import table_of
-from meters.money import AMOUNT_MAX
+from meters.money import AMOUNT_MAX, PPM
 from meters.state import Proposal, Table, Transfer
 
 Body = dict[str, Any]
@@ -71,6 +71,13 @@ def _amount(body: Body, least: int) -> int:
     return amount
 
 
+def _check_not_owed(books: Books, level: Level) -> None:
+    """Refuse to take from Must Hit what a locked round may still win."""
+    locked = any(table.lock and table.locked for table in books.state.tables.values())
+    if level.maximum_micros and locked:
+        raise Refused("rounds_open", level.name)
+
+
 def _adjust(books: Books, body: Body) -> dict[str, object]:
     level, amount = open_level(books, body.get("level")), _amount(body, -AMOUNT_MAX)
     part = body.get("part", "meter")
@@ -79,6 +86,8 @@ def _adjust(books: Books, body: Body) -> dict[str, object]:
     if part == "meter" and amount > 0:
         books.fill(level, amount)
     else:
+        if part == "meter":
+            _check_not_owed(books, level)
         books.post(f"{level.name}.{part}", amount)
     books.post("house", -amount)
     if part != "reserve":
@@ -94,6 +103,7 @@ def put(books: Books, level: Level, amount: int) -> None:
 
 def _transfer(books: Books, body: Body) -> dict[str, object]:
     amount, level = _amount(body, 1), open_level(books, body.get("level"))
+    _check_not_owed(books, level)
     if books.meter(level.name) < amount:
         raise Refused("not_enough", level.name)
     books.post(f"{level.name}.meter", -amount)
@@ -115,17 +125,37 @@ def _limit(books: Books, body: Body) -> dict[str, object]:
         raise Refused("bad_call", "limit")
     if limit <= books.meter(level.name):
         raise Refused("limit_below_meter", level.name)
-    books.state.levels[level.name] = msgspec.structs.replace(level, limit_micros=limit)
     books.numbers["config"] = books.entry
-    waiting = books.state.next.get(level.name)
-    if waiting:
-        books.state.next[level.name] = msgspec.structs.replace(waiting, limit_micros=limit)
+    for levels in (books.state.levels, books.state.next):
+        known = levels.get(level.name)
+        if known:
+            if limit <= max(known.seed_micros, known.reset_micros):
+                raise Refused("amount_out_of_bounds", level.name)
+            levels[level.name] = msgspec.structs.replace(known, limit_micros=limit)
     return {}
+
+
+def _most_taken(books: Books, changed: Level) -> int:
+    """Add up what all levels may come to take, whichever of their definitions are in force."""
+    waiting = books.state.next | {changed.name: changed}
+    return sum(
+        max(
+            each.increment_ppm + each.reserve_ppm
+            for each in (level, waiting.get(level.name, level))
+        )
+        for level in books.open_levels()
+    )
 
 
 def _level(books: Books, body: Body) -> dict[str, object]:
     level = open_level(books, body["definition"].get("name"))
-    changed = msgspec.convert({**body["definition"], "limit_micros": level.limit_micros}, Level)
+    fields = {**body["definition"], "limit_micros": level.limit_micros}
+    reset, top = fields["reset_micros"], level.limit_micros or AMOUNT_MAX + 1
+    if max(fields["seed_micros"], reset) >= top or reset >= (fields.get("maximum_micros") or top):
+        raise Refused("amount_out_of_bounds", level.name)
+    changed = msgspec.convert(fields, Level)
+    if changed.closed or _most_taken(books, changed) > PPM:
+        raise Refused("bad_call", "more than the wager")
     if (level.maximum_micros is None) != (changed.maximum_micros is None):
         raise Refused("bad_call", "kind")
     books.state.next[level.name] = changed
@@ -168,6 +198,8 @@ def _terms(books: Books, body: Body) -> dict[str, object]:
 def _decommission(books: Books, body: Body) -> dict[str, object]:
     level, numbers = open_level(books, body.get("level")), books.numbers
     name = level.name
+    if body.get("to") == name:
+        raise Refused("bad_call", name)
     if level.maximum_micros is None:
         _all_closed(books)
     elif any(table.lock and table.locked for table in books.state.tables.values()):

@@ -6,6 +6,7 @@ import msgspec
 
 from meters import answers
 from meters.errors import Refused
+from meters.transfers import deliver
 from progressive.api import wire
 from progressive.api.problems import ProblemError
 from progressive.api.routes import Call, Route
@@ -54,8 +55,25 @@ def approve(call: Call) -> wire.Proposed:
     tables: list[str] = []
     if proposal is not None:
         _require(call, proposal.what, Deed.APPROVE_MONEY, Deed.APPROVE_CHANGE)
-        tables = _tables_of(proposal.what, msgspec.json.decode(proposal.body), list(state.tables))
-    return _proposed(controller.approve(number, call.caller.name, tables))
+        content = msgspec.json.decode(proposal.body)
+        tables = _tables_of(proposal.what, content, list(state.tables))
+        if proposal.what == "transfer":
+            _insist_on_place(call, content)
+    done = controller.approve(number, call.caller.name, tables)
+    if done.transfer:
+        deliver(meters.client, meters.link)  # what is held up is brought later, and an alarm
+    return _proposed(done)
+
+
+def _insist_on_place(call: Call, body: dict[str, Any]) -> None:
+    """Refuse a transfer to a link or level that is not there: it would stay in transit."""
+    to_link = body.get("to_link")
+    if not isinstance(to_link, str):
+        return
+    levels = call.services.controller(to_link).meters.snapshot().levels
+    level = levels.get(str(body.get("to")))
+    if level is None or level.closed:
+        raise Refused("unknown_level", f"{body.get('to')} is not an open level of {to_link}")
 
 
 def _tables_of(what: str, body: dict[str, Any], every: list[str]) -> list[str]:

@@ -222,11 +222,12 @@ class Parent:
             self._audit(opening, again=True)
 
     def _audit(self, opening: Opening, *, again: bool) -> None:
-        """Audit what a restart, a promotion or a new library has closed."""
+        """Audit what a restart, a promotion or a new library has closed, and bring transfers."""
         try:
             opening.load_library()
             for problem in opening.audit(again=again):
                 self._tell(f"problem: {problem}")
+            opening.deliver()
         except (*FAILURES, ServerError) as error:
             log.warning("the server does not answer", extra={"error": type(error).__name__})
 
