@@ -17,6 +17,8 @@ LINK_NAME = r"(?!site$)[a-z][a-z0-9-]{0,31}"
 LINK_NAME_TEXT = "lower-case letters, digits and dashes, at most 32, and not the word site"
 TABLE_NAME = r"[A-Za-z0-9][A-Za-z0-9-]{0,31}"
 TABLE_NAME_TEXT = "letters, digits and dashes, at most 32"
+# A zone of the database means the same on every machine; the system's own names do not.
+TIME_ZONE = r"(?!(localtime|posixrules|Factory)$|posix/|right/)[A-Za-z0-9+_/-]{1,64}"
 TIMES_WAGER = range(1, 100_001)
 SIZE_MAX = 1_000_000
 
@@ -84,7 +86,7 @@ def _read_site(root: Section) -> Site | None:
 
 def _time_zone(root: Section) -> str | None:
     allowed = "a name of the time zone database, such as America/New_York"
-    zone = root.text("time_zone", allowed, r"[A-Za-z0-9+_/-]{1,64}")
+    zone = root.text("time_zone", allowed, TIME_ZONE)
     if zone is None:
         return None
     try:
