@@ -40,11 +40,14 @@ def load_site(text: str) -> Loaded:
         problems = Problems(positions(text))
     except RecursionError:
         return Loaded(None, (_whole_file(1, "is nested too deeply"),))
-    except ValueError as error:  # not TOML, or a number that no computer should read
+    except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         last = max(1, len(text.splitlines()))
         line = min(int(found[1]), last) if found else last
         return Loaded(None, (_whole_file(line, f"is not TOML: {error}"),))
+    except ValueError:  # a number that no computer should read
+        longest = max(enumerate(text.splitlines(), start=1), key=lambda line: len(line[1]))
+        return Loaded(None, (_whole_file(longest[0], "has a number of thousands of digits"),))
     site = _read_site(Section(values, (), problems))
     in_order = sorted(problems.found, key=lambda problem: problem.line)
     return Loaded(None if problems.errors else site, tuple(in_order))
