@@ -20,6 +20,7 @@ from progressive.rules.royal9 import (
     combination,
     seating_of,
 )
+from progressive.rules.rulebooks import SEATS_MAX
 from progressive.rules.settlement import Placed, Settled, Terms, settle
 from progressive.rules.wagers import WagerError
 
@@ -29,6 +30,7 @@ WAGERS_MAX = 500
 ERROR_MAX = 2_000  # characters: an answer repeats no more of a bad line than a person reads
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 ROYAL_9 = "royal_9"
+SEAT_NAMES = frozenset(str(seat) for seat in range(1, SEATS_MAX + 1))  # one spelling a seat
 
 
 class WagerIn(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -165,7 +167,7 @@ def _seating(
 ) -> Seating:
     chosen = {}
     for seat, cards in own:
-        if not seat.isdecimal():
+        if seat not in SEAT_NAMES:
             raise LineError(f'"combinations" is by seat number, and {seat!r} is none')
         chosen[int(seat)] = combination(cards)
     return seating_of(paytable, seats, chosen)

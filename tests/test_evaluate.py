@@ -186,6 +186,8 @@ BAD = {
     written("KS 9H", "KS 9H", combinations={"1": "KS 9S"}): "is suited",
     written("KS 9H", "KS 9H", combinations={"1": "KS 9D"}): "seats 1 and 2 both have",
     written("KS 9H", "KS 9H", combinations={"one": "KS 9D"}): "by seat number",
+    written("KS 9H", "KS 9H", combinations={"1": "KC 9S", "01": "KH 9D"}): "'01' is none",
+    written("KS 9H", "KS 9H", combinations={"１": "KC 9S"}): "'１' is none",
     '{"player":["\\ud800"],"banker":["KS","9H"]}': "",
     "[" * 100_000: "",
 }
@@ -257,6 +259,16 @@ def test_a_reader_that_leaves_early_is_no_cause_for_complaint() -> None:
             process.stdin.close()
         assert process.stderr.read() == b""
         process.wait(WAIT)
+
+
+@pytest.mark.parametrize("call", ["evaluate <&-", "evaluate >&- </dev/null", "rng raw -n 1 >&-"])
+def test_a_closed_standard_stream_is_a_wrong_call_and_told_in_a_sentence(call: str) -> None:
+    done = subprocess.run(  # noqa: S602 - only a shell closes a stream for the program it starts
+        f'"{PROGRAM}" {call}', shell=True, check=False, capture_output=True, timeout=WAIT
+    )
+    assert done.returncode == 2
+    assert b"standard input or output is closed" in done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 def test_no_input_is_no_problem() -> None:

@@ -63,6 +63,15 @@ def test_an_added_user_logs_in_with_the_password_that_was_shown(
     assert users["dina"] == {"user": "dina", "roles": ["dealer"], "active": True}
 
 
+def test_nobody_is_asked_for_a_password_on_a_closed_input(controller: ControllerProcess) -> None:
+    words = f'user add eve --role dealer --second admin --data "{controller.data}" <&-'
+    found = subprocess.run(  # noqa: S602 - only a shell closes a stream for the program it starts
+        f'"{PROGRAM}" {words}', shell=True, check=False, capture_output=True, timeout=60
+    )
+    assert (found.returncode, b"Traceback" in found.stderr) == (2, False)
+    assert b"standard input is closed" in found.stderr
+
+
 def test_a_change_of_people_needs_an_administrators_password(controller: ControllerProcess) -> None:
     words = ("user", "add", "eve", "--role", "supervisor", "--second")
     assert refused(controller, *words, "admin", told="a wrong password\n")[0] == 1

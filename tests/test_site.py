@@ -134,6 +134,13 @@ def test_monstrous_files_are_refused_in_words(text: str) -> None:
     assert all(len(str(problem)) < 2_000 for problem in loaded.problems)
 
 
+def test_a_number_of_thousands_of_digits_is_told_with_its_line_and_no_advice_to_programmers() -> (
+    None
+):
+    problem = load_site("site = 'a'\nx = " + "9" * 5_000 + "\ny = 1\n").problems[0]
+    assert (problem.line, problem.what) == (2, "has a number of thousands of digits")
+
+
 def paths(value: Any, path: tuple[str | int, ...] = ()) -> set[tuple[str | int, ...]]:  # noqa: ANN401 - any TOML
     found = {path} if path else set()
     if isinstance(value, dict):

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from meters.money import PPM, MoneyError, parse_rate
+from progressive.commands.stream import CLOSED, Stream
 from progressive.evaluate import Setup, evaluate_lines, lines_of
 from progressive.rules.royal9 import PAYTABLES
 from progressive.rules.rulebooks import DESIGNATIONS, RULEBOOKS, SEATS_MAX
@@ -28,7 +29,7 @@ class Rate(click.ParamType[int]):
 
 
 @click.command()
-@click.argument("source", type=click.File("rb"), default="-")
+@click.argument("source", type=Stream("rb"), default="-")
 @click.option("--paytable", type=click.Choice(list(PAYTABLES)), default="MD-C", show_default=True)
 @click.option(
     "--table-seats",
@@ -92,6 +93,8 @@ def evaluate(  # noqa: PLR0913 - one parameter an option
     says who draws; the Royal 9 lines need the first four cards only. A line that cannot be
     evaluated is answered with {"error":...,"line":N}, the stream goes on, and the exit code is 1.
     """
+    if sys.stdout is None:
+        raise click.UsageError(CLOSED)
     table = PAYTABLES[paytable]
     seats = table_seats or table.seats_default
     book = RULEBOOKS[jurisdiction] if jurisdiction else None

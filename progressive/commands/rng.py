@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from meters.money import CENT, MoneyError, parse_dollars, plain
+from progressive.commands.stream import Stream
 from progressive.draws import lab, suite
 from progressive.draws.drbg import REQUEST_BYTES_MAX, Source
 from progressive.draws.process import process_drbg
@@ -83,7 +84,7 @@ COUNT = click.option("-n", "--count", type=click.IntRange(1), required=True, hel
 SEED = click.option(
     "--seed", type=Seed(), help="Repeat a run.  [default: fresh from the operating system]"
 )
-OUT = click.option("--out", type=click.File("wb"), default="-", help="A file.  [default: stdout]")
+OUT = click.option("--out", type=Stream("wb"), default="-", help="A file.  [default: stdout]")
 
 
 @click.group()

@@ -167,6 +167,8 @@ def _agree(controller: Running, second: str, by: str, name: str) -> None:
 
 def _ask(what: str, *, confirm: bool = False) -> str:
     """Read a password from the terminal, unseen, or a line from stdin."""
+    if sys.stdin is None:
+        raise click.UsageError("standard input is closed: nobody can be asked for a password")
     if sys.stdin.isatty():
         told: str = click.prompt(what, hide_input=True, confirmation_prompt=confirm, err=True)
         return told

@@ -17,6 +17,8 @@ LINK_NAME = r"(?!site$)[a-z][a-z0-9-]{0,31}"
 LINK_NAME_TEXT = "lower-case letters, digits and dashes, at most 32, and not the word site"
 TABLE_NAME = r"[A-Za-z0-9][A-Za-z0-9-]{0,31}"
 TABLE_NAME_TEXT = "letters, digits and dashes, at most 32"
+# A zone of the database means the same on every machine; the system's own names do not.
+TIME_ZONE = r"(?!(localtime|posixrules|Factory)$|posix/|right/)[A-Za-z0-9+_/-]{1,64}"
 TIMES_WAGER = range(1, 100_001)
 SIZE_MAX = 1_000_000
 
@@ -38,11 +40,14 @@ def load_site(text: str) -> Loaded:
         problems = Problems(positions(text))
     except RecursionError:
         return Loaded(None, (_whole_file(1, "is nested too deeply"),))
-    except ValueError as error:  # not TOML, or a number that no computer should read
+    except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         last = max(1, len(text.splitlines()))
         line = min(int(found[1]), last) if found else last
         return Loaded(None, (_whole_file(line, f"is not TOML: {error}"),))
+    except ValueError:  # a number that no computer should read
+        longest = max(enumerate(text.splitlines(), start=1), key=lambda line: len(line[1]))
+        return Loaded(None, (_whole_file(longest[0], "has a number of thousands of digits"),))
     site = _read_site(Section(values, (), problems))
     in_order = sorted(problems.found, key=lambda problem: problem.line)
     return Loaded(None if problems.errors else site, tuple(in_order))
@@ -84,7 +89,7 @@ def _read_site(root: Section) -> Site | None:
 
 def _time_zone(root: Section) -> str | None:
     allowed = "a name of the time zone database, such as America/New_York"
-    zone = root.text("time_zone", allowed, r"[A-Za-z0-9+_/-]{1,64}")
+    zone = root.text("time_zone", allowed, TIME_ZONE)
     if zone is None:
         return None
     try:

@@ -206,11 +206,11 @@ def _wagers(section: Section, designation: str | None, book: Rulebook | None) ->
     tie_pays, portion = TIE_PAYS_MIN, PPM
     offered: dict[str, OfferedWager] = {}
     for name in given.values if given else ():
+        if given and name not in WAGERS:
+            _note_unknown(given, name, book)
+            continue
         entry = given.section(name) if given else None
         if entry is None:
-            continue
-        if name not in WAGERS:
-            _note_unknown(entry, name, book)
             continue
         if name == "tie":
             tie_pays = _tie_pays(entry, book)
@@ -233,13 +233,13 @@ def _tie_pays(entry: Section, book: Rulebook | None) -> int:
     return entry.integer("pays", allowed, rule, default=TIE_PAYS_MIN) or TIE_PAYS_MIN
 
 
-def _note_unknown(entry: Section, name: str, book: Rulebook | None) -> None:
+def _note_unknown(given: Section, name: str, book: Rulebook | None) -> None:
     if name == "royal_9":
-        entry.note(None, "Royal 9 is offered by naming a link", 'link = "..." at the table')
+        given.note(name, "Royal 9 is offered by naming a link", 'link = "..." at the table')
         return
     known = [wager for wager in WAGERS if book is None or wager in book.wagers]
     what = f"there is no such wager{guess(name, known)}"
-    entry.note(None, what, "one of " + ", ".join(known))
+    given.note(name, what, "one of " + ", ".join(known))
 
 
 def _offered_wager(
