@@ -179,7 +179,9 @@ def paid_too_early(desk: Desk) -> TestResponse:
 
 def unreasonable(desk: Desk) -> TestResponse:
     tight = desk.star() | {"contribution_max_micros": 1}
-    desk.carried_out("level", {"definition": tight})
+    meters = desk.services.controllers["royal"].meters  # the API refuses such a bound
+    meters.run(meters.calls.propose(next(desk.number), "a", "level", "x", {"definition": tight}))
+    meters.run(meters.calls.approve(1, "b"))
     big_award(desk)  # what was decided is in force once the level starts anew
     desk.say([1], round_=2)
     return desk.step("lock", {"seats": [1]}, round_=2)
@@ -309,8 +311,8 @@ PROVOKED: dict[str, Callable[[Desk], TestResponse]] = {
     "bad_body": lambda d: d.step("lock", {"seats": [1], "moon": 1}),
     "bad_query": lambda d: d.ask(f"{ROYAL}/awards?limit=0"),
     "too_many_requests": flooded,
-    "bad_call": lambda d: d.carry_out("table", {}),
-    "bad_amount": lambda d: d.carry_out("adjust", {"level": "star", "amount_micros": "much"}),
+    "bad_call": lambda d: d.carry_out("limit", {"level": "must_hit", "limit_micros": 10**15}),
+    "bad_amount": lambda d: d.carry_out("adjust", {"level": "star", "amount_micros": 0}),
     "unknown_user": retired_nobody,
     "no_such_device": lambda d: d.ask("/v1/devices/moon/revoke", {}, Role.TECHNICIAN),
     "one_table": lambda d: d.ask(
@@ -359,7 +361,9 @@ PROVOKED: dict[str, Callable[[Desk], TestResponse]] = {
     "not_automated": lambda d: d.step("draw", {}),
     "round_not_over": paid_too_early,
     "proposal_number": lambda d: d.ask(
-        f"{ROYAL}/proposals", {"number": 9, "what": "adjust", "reason": "x", "body": {}}
+        f"{ROYAL}/proposals",
+        {"number": 9, "what": "pay", "reason": "x", "body": {"award": 1}},
+        Role.ACCOUNTING,
     ),
     "proposal_settled": settled,
     # whether anything can be taken at all

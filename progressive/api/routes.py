@@ -5,8 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-import msgspec
-
 from progressive.api.services import Caller, Services
 from progressive.devices import Kind
 from progressive.people.roles import Deed
@@ -50,7 +48,7 @@ class Route:
     who: tuple[Who, ...]
     handler: Handler
     answer: Any
-    body: type[msgspec.Struct] | None = None
+    body: Any = None  # a type: a struct, or a union of them
     query: tuple[Query, ...] = ()
     problems: tuple[str, ...] = ()
     tag: str = "reading"

@@ -102,18 +102,6 @@ class ShoeBody(Body, frozen=True, kw_only=True):
     shoe: Number
 
 
-class ProposeBody(Body, frozen=True, kw_only=True):
-    """What is proposed, under the next number; amounts are whole micro-dollars."""
-
-    number: Number
-    what: Literal[
-        "adjust", "transfer", "limit", "level", "table", "terms", "decommission", "pay",
-        "void_award", "hand_award",
-    ]  # fmt: skip
-    reason: Reason
-    body: dict[str, Any]
-
-
 class LoginBody(Body, frozen=True, kw_only=True):
     """A user's name and password."""
 
