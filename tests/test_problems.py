@@ -373,6 +373,13 @@ PROVOKED: dict[str, Callable[[Desk], TestResponse]] = {
 }
 
 
+def test_a_query_with_thousands_of_digits_is_refused_like_any_other_that_is_too_large(
+    desk: Desk,
+) -> None:
+    answer = desk.ask(f"{ROYAL}/awards?after={'9' * 5000}")
+    assert (answer.status_code, json_of(answer)["code"]) == (422, "bad_query")
+
+
 def test_nothing_is_documented_that_cannot_be_met() -> None:
     named = {code for route in ROUTES for code in problems_of(route)}
     assert set(KINDS) == named == set(PROVOKED)

@@ -66,3 +66,47 @@ def test_a_body_in_chunks_that_are_too_many_is_too_large(port: int) -> None:
     head = POST + CLOSE + b"Transfer-Encoding: chunked\r\n\r\n"
     status, _, body = answer(port, head + chunked(b" " * (256 * 1024 + 1), 1 << 16))
     assert (status, json.loads(body)["code"]) == (413, "too_large")
+
+
+@pytest.mark.parametrize("path", ["/v1//health", "/v1/health/", "/v1/tables//MB-101"])
+def test_another_spelling_of_an_address_is_no_address_and_never_a_redirect(
+    port: int, path: str
+) -> None:
+    ask = f"GET {path} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n".encode()
+    status, headers, body = answer(port, ask)
+    assert (status, json.loads(body)["code"]) == (404, "not_found")
+    assert "location" not in headers
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/v1/messages", "POST"),
+        ("OPTIONS", "/v1/messages", "POST"),
+        ("BREW", "/v1/health", "GET, HEAD"),
+        ("PUT", "/v1/session", "DELETE, GET, HEAD, POST"),
+    ],
+)
+def test_a_wrong_method_is_told_the_right_ones(
+    port: int, method: str, path: str, allowed: str
+) -> None:
+    ask = f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+    status, headers, body = answer(port, ask)
+    assert (status, headers["allow"]) == (405, allowed)
+    assert json.loads(body)["request"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cache-control"] == "no-store"
+
+
+def test_a_number_with_thousands_of_digits_is_no_number(port: int) -> None:
+    many = b"1" * 5000
+    signed = b"Progressive-Device: a\r\nProgressive-Signature: b\r\nProgressive-Time: " + many
+    ask = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\n" + CLOSE + signed + b"\r\n\r\n"
+    status, _, body = answer(port, ask)
+    assert (status, json.loads(body)["code"]) == (401, "unsigned")
+
+
+def test_a_compressed_body_is_refused_by_its_type(port: int) -> None:
+    head = POST + CLOSE + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(LOGIN)
+    status, _, body = answer(port, head + LOGIN)
+    assert (status, json.loads(body)["code"]) == (415, "wrong_type")
