@@ -111,6 +111,9 @@ def _tables_of(what: str, body: Any, every: list[str]) -> list[str]:  # noqa: AN
 def reject(call: Call) -> wire.Proposed:
     """Turn a proposal down, or withdraw one's own."""
     meters = call.services.controller(call.params["link"]).meters
+    for proposal in meters.snapshot().proposals:
+        if proposal.number == call.params["number"] and proposal.by != call.caller.name:
+            _require(call, proposal.what, Deed.APPROVE_MONEY, Deed.APPROVE_CHANGE)
     done = meters.run(
         meters.calls.reject(call.params["number"], call.caller.name, call.body.reason)
     )

@@ -343,10 +343,18 @@ class WishAnswer(Answer, frozen=True, kw_only=True):
     by: str
 
 
+class ProgramAnswer(Answer, frozen=True, kw_only=True):
+    """A program that has a token."""
+
+    name: str
+    roles: list[str]
+
+
 class Users(Answer, frozen=True, kw_only=True):
-    """Users, and what is proposed about them."""
+    """Users, programs with tokens, and what is proposed about them."""
 
     users: list[UserAnswer]
+    programs: list[ProgramAnswer]
     proposals: list[WishAnswer]
 
 

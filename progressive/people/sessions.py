@@ -80,6 +80,12 @@ class Sessions:
         text = cast("str | None", self._client.hget(self._journal.key(TOKENS), hashed(told)))
         return msgspec.json.decode(text, type=Token) if text else None
 
+    def programs(self) -> dict[str, list[Role]]:
+        """Name the programs that have tokens, with their roles."""
+        held = cast("dict[str, str]", self._client.hgetall(self._journal.key(TOKENS)))
+        tokens = [msgspec.json.decode(text, type=Token) for text in held.values()]
+        return {token.name: token.roles for token in sorted(tokens, key=lambda token: token.name)}
+
     def revoke_token(self, name: str, by: str) -> int:
         """Revoke every token of a program; gives how many there were."""
         held = cast("dict[str, str]", self._client.hgetall(self._journal.key(TOKENS)))
