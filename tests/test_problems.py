@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from redis import Redis
 from sealed import plan, seal_once
-from test_api import Hub, http, json_of, services
+from test_api import Hub, http, json_of, services, session_of
 from werkzeug.test import TestResponse
 
 from meters.functions import source
@@ -37,6 +37,8 @@ class Desk:
     def __init__(self, services: Services, http: FlaskClient, client: Redis) -> None:
         self.services, self.http, self.client = services, http, client
         self.seal: Callable[[], None]
+        self.bare = http.application.test_client(use_cookies=False)
+        self.persons: dict[Role, dict[str, str]] = {}
         self.tokens = {
             role: services.sessions.add_token(f"desk-{role}", [role], "admin") for role in Role
         }
@@ -48,9 +50,13 @@ class Desk:
 
     def ask(self, path: str, body: Any = None, role: Role = Role.SUPERVISOR) -> TestResponse:  # noqa: ANN401 - JSON
         headers = {"Authorization": f"Bearer {self.tokens[role]}"}
+        if "/proposals" in path and body is not None:  # for which a program's token is not enough
+            if role not in self.persons:
+                self.persons[role] = session_of(self.services, f"desk.{role}", role)
+            headers = self.persons[role]
         if body is None:
-            return self.http.get(path, headers=headers)
-        return self.http.post(path, json=body, headers=headers)
+            return self.bare.get(path, headers=headers)
+        return self.bare.post(path, json=body, headers=headers)
 
     def step(self, verb: str, body: Any, table: str = "MB-101", round_: int = 1) -> TestResponse:  # noqa: ANN401 - JSON
         return self.ask(f"/v1/tables/{table}/rounds/{round_}/{verb}", body)
@@ -298,6 +304,10 @@ PROVOKED: dict[str, Callable[[Desk], TestResponse]] = {
     "other_table": lambda d: d.say([1], table="MB-102"),
     "same_person": approved_by_oneself,
     "second_person_needed": big_award,
+    "person_needed": lambda d: d.http.post(
+        f"{ROYAL}/proposals/1/approve",
+        headers={"Authorization": f"Bearer {d.tokens[Role.ACCOUNTING]}"},
+    ),
     # what is asked
     "not_found": lambda d: d.ask("/v1/moon"),
     "wrong_method": lambda d: d.http.delete("/v1/tables"),

@@ -5,12 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 from flask.testing import FlaskClient
-from test_api import http, json_of, services
+from test_api import json_of, services, session_of
 
+from progressive.api.app import create_app
 from progressive.api.services import Services
 from progressive.people.roles import Role
 
-__all__ = ["http", "services"]  # fixtures
+__all__ = ["services"]  # a fixture
 
 LINK = "/v1/links/royal"
 LEVEL: dict[str, Any] = {
@@ -72,8 +73,9 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def desk(services: Services, name: str, role: Role) -> dict[str, str]:
-    return {"Authorization": f"Bearer {services.sessions.add_token(name, [role], 'admin')}"}
+@pytest.fixture
+def http(services: Services) -> FlaskClient:
+    return create_app(services).test_client(use_cookies=False)
 
 
 def propose(http: FlaskClient, who: dict[str, str], what: str, body: Any) -> tuple[int, str]:  # noqa: ANN401 - JSON
@@ -89,7 +91,7 @@ def propose(http: FlaskClient, who: dict[str, str], what: str, body: Any) -> tup
 def test_what_could_not_be_carried_out_is_not_even_proposed(
     services: Services, http: FlaskClient, what: str, body: dict[str, Any]
 ) -> None:
-    carl = desk(services, "carl", Role.ACCOUNTING)
+    carl = session_of(services, "carl", Role.ACCOUNTING)
     status, code = propose(http, carl, what, body)
     assert status in {404, 409, 422}, code
     assert json_of(http.get(f"{LINK}/proposals", headers=carl))["proposals"] == []
@@ -98,7 +100,7 @@ def test_what_could_not_be_carried_out_is_not_even_proposed(
 def test_terms_have_the_lines_of_the_paytable_that_they_name(
     services: Services, http: FlaskClient
 ) -> None:
-    carl = desk(services, "carl", Role.ACCOUNTING)
+    carl = session_of(services, "carl", Role.ACCOUNTING)
     [link] = json_of(http.get("/v1/links", headers=carl))["links"]
     lines = {**link["terms"]["lines"], "star": {"level": "star", "percent": 10}}
     oddities: tuple[dict[str, Any], ...] = (
@@ -116,7 +118,7 @@ def test_a_stored_proposal_that_could_not_be_carried_out_is_refused_to_who_appro
     services: Services, http: FlaskClient
 ) -> None:
     """One from before bodies were checked would have taken the whole link down with it."""
-    sue = desk(services, "sue", Role.SUPERVISOR)
+    sue = session_of(services, "sue", Role.SUPERVISOR)
     meters = services.controllers["royal"].meters
     for number, body in enumerate(({"name": "star"}, LEVEL | {"increment_ppm": 999_999}), 1):
         said = {"definition": body}
@@ -129,8 +131,8 @@ def test_a_stored_proposal_that_could_not_be_carried_out_is_refused_to_who_appro
 def test_a_level_a_table_and_terms_that_are_sound_are_carried_out(
     services: Services, http: FlaskClient
 ) -> None:
-    carl = desk(services, "carl", Role.ACCOUNTING)
-    sue = desk(services, "sue", Role.SUPERVISOR)
+    carl = session_of(services, "carl", Role.ACCOUNTING)
+    sue = session_of(services, "sue", Role.SUPERVISOR)
     wanted = [("level", LEVEL), ("level", MUST_HIT), ("table", TABLE)]
     for number, (what, definition) in enumerate(wanted, 1):
         assert propose(http, carl, what, {"definition": definition}) == (200, "")
@@ -141,8 +143,22 @@ def test_a_level_a_table_and_terms_that_are_sound_are_carried_out(
 
 
 def test_a_proposal_is_stored_as_it_is_understood(services: Services, http: FlaskClient) -> None:
-    carl = desk(services, "carl", Role.ACCOUNTING)
+    carl = session_of(services, "carl", Role.ACCOUNTING)
     body = {"level": "star", "to": "spade", "amount_micros": 5.0}
     assert propose(http, carl, "transfer", body) == (200, "")
     [stored] = services.controllers["royal"].meters.snapshot().proposals
     assert msgspec.json.decode(stored.body) == {"level": "star", "to": "spade", "amount_micros": 5}
+
+
+def test_a_programs_token_is_neither_of_the_two_persons(
+    services: Services, http: FlaskClient
+) -> None:
+    """Who holds one could otherwise propose as a program and approve as a person."""
+    carl = session_of(services, "carl", Role.ACCOUNTING)
+    token = services.sessions.add_token("robot", [Role.ACCOUNTING], "admin")
+    robot = {"Authorization": f"Bearer {token}"}
+    body = {"level": "star", "amount_micros": 5}
+    assert propose(http, robot, "adjust", body) == (403, "person_needed")
+    assert propose(http, carl, "adjust", body) == (200, "")
+    answer = http.post(f"{LINK}/proposals/1/approve", headers=robot)
+    assert (answer.status_code, json_of(answer)["code"]) == (403, "person_needed")

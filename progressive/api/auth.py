@@ -57,6 +57,8 @@ def admit(
     deeds = [who for who in route.who if isinstance(who, Deed)]
     if deeds and not any(caller.may(deed) for deed in deeds):
         raise ProblemError("not_allowed", f"{caller.name} may not do this")
+    if route.for_persons and not caller.session:
+        raise ProblemError("person_needed", f"{caller.name} is a program: two persons must agree")
 
 
 def count_login(request: Request, route: Route, services: Services, rates: "Rates") -> None:

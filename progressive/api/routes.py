@@ -53,6 +53,7 @@ class Route:
     problems: tuple[str, ...] = ()
     tag: str = "reading"
     media_type: str = "application/json"
+    for_persons: bool = False  # one of two persons does it: a program's token is not enough
 
     @property
     def for_devices(self) -> bool:
@@ -95,6 +96,8 @@ def problems_of(route: Route) -> list[str]:
         codes += OF_DEVICES
     elif not route.is_open:
         codes += OF_PEOPLE
+        if route.for_persons:
+            codes.append("person_needed")
     if route.body:
         codes += OF_BODIES
     if route.query:
