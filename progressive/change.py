@@ -27,6 +27,14 @@ def refuse(why: str) -> Refused:
     return Refused("bad_call", why)
 
 
+def level_of(said: dict[str, object]) -> Level:
+    """Read a level's definition, or say why it could not be kept exactly."""
+    try:
+        return msgspec.convert(said, Level)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise refuse(str(error)) from None
+
+
 def check_level(state: State, level: Level) -> None:
     """Refuse a level that would not be exact, take more than the wager, or never draw."""
     if level.closed:

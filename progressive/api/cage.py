@@ -56,7 +56,7 @@ def _check(call: Call, controller: Controller, state: State, body: Any) -> None:
     """Refuse a definition that the link could not be played with."""
     match body:
         case bodies.ChangedLevel(definition=level):
-            change.check_level(state, level)
+            change.check_level(state, change.level_of(msgspec.to_builtins(level)))
         case bodies.ChangedTable(definition=table):
             change.check_table(state, table, controller.book)
             _insist_on_own(call, controller, table.name)

@@ -6,8 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from meters.definitions import TableDefinition, Terms
-from meters.levels import Level
-from meters.money import AMOUNT_MAX
+from meters.money import AMOUNT_MAX, PPM
 from progressive.api.wire import Body, Name, Number, Reason, Seat
 
 Amount = Annotated[int, Meta(ge=1, le=AMOUNT_MAX)]
@@ -38,10 +37,25 @@ class Limit(Body, frozen=True, kw_only=True):
     limit_micros: Amount
 
 
+class LevelDefinition(Body, frozen=True, kw_only=True):
+    """A level as it is to be; what only fits together or not is told when it is proposed."""
+
+    name: Name
+    seed_micros: Amount
+    reset_micros: Amount
+    increment_ppm: Annotated[int, Meta(ge=1, le=PPM)]
+    reserve_ppm: Annotated[int, Meta(ge=0, le=PPM)]
+    limit_micros: Amount | None
+    contribution_max_micros: Amount
+    maximum_micros: Amount | None = None
+    distribution: dict[str, Any] | None = None
+    closed: bool = False
+
+
 class ChangedLevel(Body, frozen=True, kw_only=True):
     """A level's whole new definition, in force at its next full reset; its limit is not changed."""
 
-    definition: Level
+    definition: LevelDefinition
 
 
 class ChangedTable(Body, frozen=True, kw_only=True):
