@@ -7,13 +7,15 @@ import pytest
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
 from flask.testing import FlaskClient
-from test_api import http, json_of, services
+from redis import Redis
+from test_api import http, json_of, now_ms, services
 from werkzeug.test import TestResponse
 
 from meters.errors import Refused
 from progressive.api.app import create_app
 from progressive.api.services import Limits, Services
 from progressive.people.roles import Role
+from progressive.people.sessions import IDLE_S, SESSION_S, Sessions
 
 __all__ = ["http", "services"]  # fixtures
 
@@ -81,3 +83,24 @@ def test_an_address_that_tries_many_names_is_told_to_wait(services: Services) ->
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
     assert json_of(answers[-1])["code"] == "too_many_requests"
     assert "Retry-After" in answers[-1].headers
+
+
+def test_a_session_that_is_used_lasts_and_one_that_is_not_ends(
+    services: Services, client: Redis
+) -> None:
+    services.users.put("ann", [Role.DEALER], "admin")
+    told, _ = services.sessions.begin("ann")
+    [key] = client.keys("*session:*")
+    assert client.pttl(key) <= IDLE_S * 1000
+    client.pexpire(key, 5_000)
+    assert services.sessions.find(told)
+    assert client.pttl(key) > (IDLE_S - 60) * 1000
+    client.pexpire(key, 0)
+    assert services.sessions.find(told) is None
+
+
+def test_no_session_lasts_longer_than_a_shift(services: Services) -> None:
+    services.users.put("ann", [Role.DEALER], "admin")
+    told, _ = services.sessions.begin("ann")
+    later = Sessions(services.users._journal, services.users, lambda: now_ms() + SESSION_S * 1000)  # noqa: SLF001
+    assert later.find(told) is None
