@@ -9,21 +9,25 @@ import random
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, TextIO
 
 from links.books import Books, Step
+from links.cage import Cage
 from links.compare import differences, journal, read
 from links.dealer import Dealer, Habits
 from links.faults import Faults, FaultyLine
-from links.http import Device, KeptLine, Person
+from links.http import Device, KeptLine, Line, Person
 from links.hub import Hub, HubError
 from links.shoe import ShoeReader
 from links.table import People, StuckError, Table, persistent
 
 THREADS: Final = 16  # at full speed; a table that waits for its players has one of its own
 TELL_EVERY_S: Final = 0.1
+AGAIN_S: Final = 2.0  # before a table that somebody else has touched is played on
 GREET_S: Final = 5.0  # for the first answer of a controller that may not be there
 
 
@@ -33,7 +37,7 @@ class Order:
 
     url: str
     tables: dict[str, dict[str, dict[str, str]]]
-    people: dict[str, dict[str, str]]  # dealer, supervisor, auditor: a token, or user and password
+    people: dict[str, dict[str, str]]  # as `People` names them: a token, or user and password
     seed: str = "1"
     rounds: int | None = 10  # of each table; None: until it is stopped
     speed: float = 0.0
@@ -86,7 +90,7 @@ class Floor:
         self.before = {link["link"]: self._meters(link["link"]) for link in self.links}
         began = time.monotonic()
         threads = len(self.tables) if self.order.speed else min(THREADS, len(self.tables))
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads) as pool, self._cage():
             list(pool.map(self._play, (self.tables[at::threads] for at in range(threads))))
         took_s = time.monotonic() - began
         wagers = sum(self._compare(link) for link in self.links)
@@ -94,6 +98,24 @@ class Floor:
         for line in self.lines:
             line.close()
         return self._result(took_s, wagers)
+
+    @contextmanager
+    def _cage(self) -> Iterator[None]:
+        """Have two persons pay what needs them, where there are two and a pace to do it at."""
+        people, names = self.people, [link["link"] for link in self.links]
+        if people.second is None or not self.order.speed:
+            yield
+            return
+        line = KeptLine(self.order.url)
+        cage = Cage(line, people.supervisor, people.second, names, self.order.speed, self.problems)
+        thread = threading.Thread(target=cage.work, name="cage")
+        thread.start()
+        try:
+            yield
+        finally:
+            cage.stop()
+            thread.join()
+            line.close()
 
     def _compare(self, link: dict[str, Any]) -> int:
         """Note where a link's journal and meters differ from our books; gives the wagers."""
@@ -141,14 +163,16 @@ class Floor:
             self.steps[link["link"]] = []
             for table in link["tables"]:
                 if table["name"] in self.order.tables:
-                    self._seat(link, table, self._cleared(at[table["name"]]))
+                    self._seat(link, table, self._cleared(self.line, at[table["name"]]))
 
-    def _cleared(self, standing: dict[str, Any]) -> dict[str, Any]:
+    def _cleared(self, line: Line, standing: dict[str, Any]) -> dict[str, Any]:
         if standing["phase"] == "open":
             return standing
         path = f"/v1/tables/{standing['table']}/rounds/{standing['round']}/void"
         reason = {"reason": "left unfinished by an earlier simulation"}
-        answer = persistent(self.line, self.people.supervisor, "POST", path, reason)
+        answer = persistent(line, self.people.supervisor, "POST", path, reason)
+        if not answer.is_fine:
+            raise StuckError(f"{standing['table']} cannot be cleared: {answer.code}")
         return standing | {"round": answer.json()["round"]}
 
     def _seat(self, link: dict[str, Any], table: dict[str, Any], standing: dict[str, Any]) -> None:
@@ -203,9 +227,27 @@ class Floor:
                     table.play_round()
                 except (StuckError, HubError) as error:
                     self.problems.append(str(error))
-                    tables.remove(table)
+                    if not self._sits_again(table):
+                        tables.remove(table)
                 self.teller.count()
             rounds += 1
+
+    def _sits_again(self, table: Table) -> bool:
+        """Go on where somebody else has left a table, if the floor plays for people to watch."""
+        if self.order.rounds is not None:
+            return False
+        time.sleep(AGAIN_S)
+        try:
+            found = read(table.line, self.people.auditor, f"/v1/tables/{table.name}")
+            standing = self._cleared(table.line, found)
+        except (StuckError, PermissionError) as error:
+            self.problems.append(str(error))
+            return False
+        table.dealer.round, table.dealer.shoe_number = standing["round"], standing["shoe"]
+        table.hub = Hub(table.name, time.time_ns() // 1_000_000)
+        if table.reader:
+            table.reader = ShoeReader(table.name, table.hub.epoch)
+        return True
 
 
 def _rng(seed: str, *what: str) -> random.Random:

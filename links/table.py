@@ -29,6 +29,7 @@ class People:
     dealer: Person
     supervisor: Person
     auditor: Person
+    second: Person | None = None  # who approves what the supervisor proposes
 
 
 def persistent(  # noqa: PLR0913 - a call has these parts

@@ -9,7 +9,7 @@ from meters.levels import Level
 from progressive.config.values import Link, MustHit, Site, Table
 from progressive.draws.must_hit import Parameters
 from progressive.rules.must_hit import Distribution, Segment
-from progressive.rules.royal9 import STAKE_MICROS, Fixed, Pay
+from progressive.rules.royal9 import STAKE_MICROS, Fixed, Pay, Royal9Paytable
 
 
 def link_definition(site: Site, link: Link) -> LinkDefinition:
@@ -30,11 +30,16 @@ def terms_of(link: Link) -> Terms:
     return Terms(
         paytable=link.paytable_name,
         stake_micros=STAKE_MICROS,
-        lines={line: _pay(pay) for line, pay in link.paytable.pays.items()},
+        lines=pays_of(link.paytable),
         hand_pay_above_micros=link.hand_pay_above_micros,
         two_person_above_micros=link.two_persons_above_micros,
         simultaneous_seconds=link.simultaneous.within_seconds or 0,
     )
+
+
+def pays_of(paytable: Royal9Paytable) -> dict[str, LinePay]:
+    """Give what every line of a paytable pays."""
+    return {line: _pay(pay) for line, pay in paytable.pays.items()}
 
 
 def _pay(pay: Pay) -> LinePay:

@@ -30,7 +30,9 @@ PEOPLE: Final = MappingProxyType(
         "audrey": Role.AUDITOR,
     }
 )
-ACTING: Final = MappingProxyType({"dealer": "dina", "supervisor": "sam", "auditor": "audrey"})
+ACTING: Final = MappingProxyType(
+    {"dealer": "dina", "supervisor": "sam", "second": "sue", "auditor": "audrey"}
+)
 FAULTS: Final = MappingProxyType({"loss": 0.05, "repeat": 0.05, "reorder": 0.02, "delay": 0.05})
 HABITS: Final = MappingProxyType({"lucky": 0.15})
 PASSWORD_BYTES: Final = 12

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Final
 
 import click
-from flask import Flask
 from granian import Granian
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
 
 from meters.client import Client
 from meters.connect import connect
@@ -19,6 +18,7 @@ from meters.site import SiteJournal
 from progressive import logs
 from progressive.api.app import create_app
 from progressive.api.services import Services
+from progressive.api.whole import WAITING_MAX, WholeRequests
 from progressive.audit.shelf import Shelf
 from progressive.clock import now_ms
 from progressive.commands.listen_address import ListenAddress
@@ -64,12 +64,13 @@ def services_of(folder: DataFolder, client: Client) -> Services:
     )
 
 
-def load_app(folder: DataFolder, address: str, parent: int) -> Flask:
+def load_app(folder: DataFolder, address: str, parent: int, threads: int) -> WholeRequests:
     """Make the application in a worker process, which ends when its parent does."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         raise SystemExit("the parent is gone")
-    return create_app(services_of(folder, connect(address).client))
+    services = services_of(folder, connect(address).client)
+    return WholeRequests(create_app(services), threads, services.limits.body_bytes_max)
 
 
 @click.command()
@@ -89,12 +90,13 @@ def main(data: Path, address: str, listen: tuple[str, int], workers: int, thread
         port=listen[1],
         interface=Interfaces.WSGI,
         workers=workers,
-        blocking_threads=threads,
+        blocking_threads=threads + WAITING_MAX,  # started as they are needed
+        http=HTTPModes.http1,
         websockets=False,
         log_dictconfig=LOGGING,
         workers_kill_timeout=STOP_WAIT_S,
     )
-    load = partial(load_app, folder, address, os.getpid())
+    load = partial(load_app, folder, address, os.getpid(), threads)
     server.serve(target_loader=load, wrap_loader=False)
 
 

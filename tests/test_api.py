@@ -16,6 +16,7 @@ from meters.link import Meters
 from meters.replay import audit
 from meters.site import SiteJournal
 from progressive.api.app import create_app
+from progressive.api.auth import CSRF_HEADER, SESSION_COOKIE
 from progressive.api.services import Services
 from progressive.api.signing import sign_answer, sign_request
 from progressive.audit.shelf import Shelf
@@ -110,6 +111,13 @@ def person(services: Services, http: FlaskClient, name: str, *roles: Role) -> di
     answer = http.post("/v1/session", json={"user": name, "password": told})
     assert answer.status_code == 200, answer.text
     return {"X-CSRF-Token": json_of(answer)["csrf"]}
+
+
+def session_of(services: Services, name: str, *roles: Role) -> dict[str, str]:
+    """Give the headers of somebody who is logged in, whatever the client's own cookies say."""
+    services.users.put(name, list(roles), "admin")
+    told, session = services.sessions.begin(name)
+    return {"Cookie": f"{SESSION_COOKIE}={told}", CSRF_HEADER: session.csrf}
 
 
 def message(**odd: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON

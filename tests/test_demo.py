@@ -14,7 +14,7 @@ import pytest
 from controller_process import PROGRAM, ControllerProcess, is_alive, until
 
 from links.compare import read
-from links.http import KeptLine, Person
+from links.http import KeptLine, Person, call
 from progressive.config.load import load_site
 from progressive.demonstration import demo_site
 
@@ -29,11 +29,19 @@ class DemoProcess(ControllerProcess):
         told = next(line for line in self.shown.splitlines() if line.startswith("their password"))
         return told.split()[-1]
 
+    def as_(self, name: str) -> Person:
+        """Log somebody in, once a start."""
+        known = self.__dict__.setdefault("known", {})
+        key = (name, self.people_password)
+        if key not in known:
+            known[key] = Person.logged_in(f"http://127.0.0.1:{self.port}", *key)
+        found: Person = known[key]
+        return found
+
     def ask(self, path: str) -> Any:  # noqa: ANN401 - what the API answers
-        url = f"http://127.0.0.1:{self.port}"
-        line = KeptLine(url)
+        line = KeptLine(f"http://127.0.0.1:{self.port}")
         try:
-            return read(line, Person.logged_in(url, "audrey", self.people_password), path)
+            return read(line, self.as_("audrey"), path)
         finally:
             line.close()
 
@@ -70,6 +78,35 @@ def test_meters_move_and_awards_are_won_and_paid(demo: DemoProcess) -> None:
 
 def _paid(demo: DemoProcess) -> bool:
     return any(line.get("route") == "pay" and line["status"] == 200 for line in demo.log())
+
+
+def test_an_award_above_the_limit_is_proposed_by_one_and_approved_by_another(
+    demo: DemoProcess,
+) -> None:
+    until(lambda: _paid_by_two(demo))
+    [link] = demo.ask("/v1/links")["links"]
+    for award in _paid_by_two(demo):
+        assert award["amount"] > link["terms"]["two_person_above_micros"]
+        assert {award["by"], award["second"]} == {"sam", "sue"}
+
+
+def _paid_by_two(demo: DemoProcess) -> list[dict[str, Any]]:
+    found = demo.ask("/v1/links/royal/past/awards?state=paid&limit=500")["awards"]
+    return [award for award in found if award["second"]]
+
+
+def test_a_table_that_somebody_has_touched_is_played_on(demo: DemoProcess) -> None:
+    table = "/v1/tables/MB-101"
+    line = KeptLine(f"http://127.0.0.1:{demo.port}")
+
+    def void() -> bool:
+        path = f"{table}/rounds/{demo.ask(table)['round']}/void"
+        return call(line, demo.as_("sam"), "POST", path, {"reason": "poked"}).is_fine
+
+    until(void)
+    line.close()
+    reached = demo.ask(table)["round"]
+    until(lambda: demo.ask(table)["round"] > reached + 3)
 
 
 def test_a_killed_floor_and_a_killed_api_play_on(demo: DemoProcess) -> None:

@@ -11,7 +11,7 @@ from flask import Flask
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 from schemathesis import checks
-from test_api import services
+from test_api import services, session_of
 
 from progressive.api.app import create_app
 from progressive.api.services import Services
@@ -32,10 +32,10 @@ QUIET = settings(
 
 
 class Signing:
-    """The application behind a proxy that signs for a device, or brings a person's token."""
+    """The application behind a proxy that signs for a device, or brings a person's session."""
 
-    def __init__(self, app: Flask, keys: dict[str, bytes], token: str) -> None:
-        self.app, self.keys, self.token = app, keys, token
+    def __init__(self, app: Flask, keys: dict[str, bytes], person: dict[str, str]) -> None:
+        self.app, self.keys, self.person = app, keys, person
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
@@ -53,7 +53,7 @@ class Signing:
             )
             environ["wsgi.input"] = BytesIO(body)
         else:
-            environ["HTTP_AUTHORIZATION"] = f"Bearer {self.token}"
+            environ |= {_wsgi(name): value for name, value in self.person.items()}
         return self.app(environ, start)
 
 
@@ -63,8 +63,12 @@ def signing(services: Services) -> Signing:
         kind: services.devices.add(kind, Kind(kind), ["MB-101", "DA-201"], "admin")
         for kind in DEVICE_PATHS.values()
     }
-    token = services.sessions.add_token("fuzz", list(Role), "admin")
-    return Signing(create_app(services), keys, token)
+    person = session_of(services, "fuzz", *Role)
+    return Signing(create_app(services), keys, person)
+
+
+def _wsgi(header: str) -> str:
+    return f"HTTP_{header.upper().replace('-', '_')}"
 
 
 # Everything but what the proxy takes out of the tool's hands: it always authenticates.

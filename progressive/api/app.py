@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import redis
 from flask import Flask, request
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.wrappers import Request, Response
 
 from meters.errors import Refused
 from meters.server_error import ServerError
 from progressive.api import cage, dealing, entrance, openapi, past, people, reading, sensors
-from progressive.api.auth import SESSION_COOKIE, SIGNATURE_HEADER, Rates, Signed, admit, identify
+from progressive.api.auth import (
+    SESSION_COOKIE,
+    SIGNATURE_HEADER,
+    Rates,
+    Signed,
+    admit,
+    count_login,
+    identify,
+)
 from progressive.api.problems import MEDIA_TYPE, Problem, ProblemError, document, of_refusal
 from progressive.api.routes import Call, Query, Route
 from progressive.api.services import Services
@@ -38,12 +46,14 @@ ROUTES: tuple[Route, ...] = (
     *people.ROUTES,
 )
 log = logging.getLogger("progressive.api")
+WHOLE = re.compile(r"[0-9]{1,16}")  # more digits than Python turns into a number are none
 _HTTP_CODES = {404: "not_found", 405: "wrong_method", 413: "too_large", 415: "wrong_type"}
 
 
 def create_app(services: Services) -> Flask:
     """Make the application; only what the table lists is there at all."""
     app = Flask("progressive", static_folder=None)
+    app.url_map.merge_slashes = False  # else a redirect, as HTML and to whatever Host says
     app.config["MAX_CONTENT_LENGTH"] = services.limits.body_bytes_max
     rates = Rates()
     endpoints = [Endpoint(route, services, rates) for route in (*ROUTES, *openapi.routes(ROUTES))]
@@ -55,9 +65,18 @@ def create_app(services: Services) -> Flask:
             methods=[endpoint.route.method],
             provide_automatic_options=False,
         )
-    app.register_error_handler(HTTPException, _http_problem)
+    app.register_error_handler(HTTPException, _no_route)
     app.wsgi_app = DevicePosts(endpoints, app.wsgi_app)  # type: ignore[method-assign]  # Flask's way
     return app
+
+
+def _no_route(error: HTTPException) -> Response:
+    """Answer what no route takes."""
+    number = secrets.token_hex(8)
+    response = _http_problem(error, number)
+    _finish(request, response, Signed(), None)
+    log.info("request", extra={"request": number} | _logged(Signed(), {}, response))
+    return response
 
 
 def _flask_path(path: str) -> str:
@@ -90,6 +109,7 @@ class Endpoint:
             admit(signed, asked, route, self.services, self._rates)
             params |= {query.name: _query(query, asked) for query in route.query}
             body = _body(asked, self._decoder) if self._decoder else None
+            count_login(asked, route, self.services, self._rates)
             call = Call(self.services, signed.caller, params, body)
             response = _answer(route, route.handler(call))
         except (ProblemError, Refused) as problem:
@@ -145,7 +165,7 @@ def _query(query: Query, asked: Request) -> int | str | dt.date | None:
         return text
     if query.kind is dt.date:
         return _day(query.name, text)
-    if not (text.isdecimal() and text.isascii()) or not query.least <= int(text) <= query.most:
+    if not WHOLE.fullmatch(text) or not query.least <= int(text) <= query.most:
         raise ProblemError(
             "bad_query", f"{query.name} is a whole number from {query.least} to {query.most}"
         )
@@ -162,6 +182,8 @@ def _day(name: str, text: str) -> dt.date:
 def _body(asked: Request, decoder: "msgspec.json.Decoder[Any]") -> Any:  # noqa: ANN401 - as the route says
     if asked.mimetype != "application/json":
         raise ProblemError("wrong_type", "the body is not JSON by its Content-Type")
+    if asked.headers.get("Content-Encoding", "identity") != "identity":
+        raise ProblemError("wrong_type", "the body is compressed: send it as it is")
     data = asked.get_data()
     try:
         try:
@@ -202,9 +224,12 @@ def _problem(problem: Problem) -> Response:
     return response
 
 
-def _http_problem(error: HTTPException, number: str = "") -> Response:
+def _http_problem(error: HTTPException, number: str) -> Response:
     code = _HTTP_CODES.get(error.code or 500, "bad_call")
-    return _problem(document(code, error.description or "", {}, number))
+    response = _problem(document(code, error.description or "", {}, number))
+    if isinstance(error, MethodNotAllowed) and error.valid_methods:
+        response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+    return response
 
 
 def _finish(asked: Request, response: Response, signed: Signed, call: Call | None) -> None:

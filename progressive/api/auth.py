@@ -1,5 +1,6 @@
 """Who calls: devices by signature, people by session, programs by token; nobody else gets in."""
 
+import re
 import threading
 import time
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from werkzeug.wrappers import Request
 
 from progressive.api.problems import ProblemError
 from progressive.api.routes import Route
-from progressive.api.services import Caller, Limits, Services
+from progressive.api.services import Caller, Services
 from progressive.api.signing import same, sign_request
 from progressive.devices import Device, Kind
 from progressive.people.roles import Deed
@@ -18,6 +19,9 @@ TIME_HEADER = "Progressive-Time"
 SIGNATURE_HEADER = "Progressive-Signature"
 CSRF_HEADER = "X-CSRF-Token"
 SESSION_COOKIE = "progressive_session"
+TIME = re.compile(r"0|[1-9][0-9]{0,15}")  # as it is signed, so without leading zeros
+LOGIN = "login"  # the route
+BUCKETS_MAX = 10_000
 SAFE = frozenset({"GET", "HEAD"})
 
 
@@ -53,6 +57,15 @@ def admit(
     deeds = [who for who in route.who if isinstance(who, Deed)]
     if deeds and not any(caller.may(deed) for deed in deeds):
         raise ProblemError("not_allowed", f"{caller.name} may not do this")
+    if route.for_persons and not caller.session:
+        raise ProblemError("person_needed", f"{caller.name} is a program: two persons must agree")
+
+
+def count_login(request: Request, route: Route, services: Services, rates: "Rates") -> None:
+    """Let an address try a few passwords: a hash is slow to work out, and names can be guessed."""
+    if route.name == LOGIN:
+        limits = services.limits
+        rates.count(f"@{request.remote_addr}", limits.logins_a_second, limits.login_burst)
 
 
 def _admit_device(
@@ -63,14 +76,14 @@ def _admit_device(
         raise ProblemError("clock_skew", "the request's time is too far off", server_time_ms=now)
     if Kind(device.kind) not in route.who:
         raise ProblemError("not_allowed", f"a {device.kind} may not do this")
-    rates.count(device.device, services.limits)
+    rates.count(device.device, services.limits.requests_a_second, services.limits.burst)
 
 
 def _device(request: Request, services: Services) -> Signed:
     name = request.headers.get(DEVICE_HEADER, "")
     told_time = request.headers.get(TIME_HEADER, "")
     signature = request.headers.get(SIGNATURE_HEADER, "")
-    if not name or not signature or not told_time.isdecimal() or not told_time.isascii():
+    if not name or not signature or not TIME.fullmatch(told_time):
         raise ProblemError("unsigned", "a device signs its requests")
     sent = _Sent(request, int(told_time), signature)
     found = sent.signer(services.devices.trusted(name)) or sent.signer(
@@ -108,7 +121,7 @@ class _Sent:
 
 def _person(request: Request, services: Services) -> Caller:
     scheme, _, told = request.headers.get("Authorization", "").partition(" ")
-    if scheme == "Bearer" and told:
+    if scheme.lower() == "bearer" and told:
         token = services.sessions.find_token(told)
         if token is not None:
             return Caller(name=token.name, roles=tuple(token.roles))
@@ -123,17 +136,22 @@ def _person(request: Request, services: Services) -> Caller:
 
 @dataclass
 class Rates:
-    """How fast each device may post: a bucket that fills at a steady rate, one a process."""
+    """How fast each device may post, and each address log in: buckets that fill at a steady rate.
+
+    Every process has its own.
+    """
 
     buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def count(self, name: str, limits: Limits) -> None:
-        """Take one out of a device's bucket, or refuse."""
+    def count(self, name: str, a_second: float, burst: int) -> None:
+        """Take one out of somebody's bucket, or refuse."""
         now = time.monotonic()
         with self.guard:
-            left, since = self.buckets.get(name, (float(limits.burst), now))
-            left = min(float(limits.burst), left + (now - since) * limits.requests_a_second)
+            if len(self.buckets) >= BUCKETS_MAX:
+                self.buckets.clear()
+            left, since = self.buckets.get(name, (float(burst), now))
+            left = min(float(burst), left + (now - since) * a_second)
             if left < 1:
-                raise ProblemError("too_many_requests", "this device posts too fast")
+                raise ProblemError("too_many_requests", "more than are taken from one in a second")
             self.buckets[name] = (left - 1, now)

@@ -5,11 +5,16 @@ from typing import Any
 import msgspec
 
 from meters import answers
+from meters.definitions import TableDefinition
 from meters.errors import Refused
+from meters.state import Proposal, State
 from meters.transfers import deliver
+from progressive import change
 from progressive.api import wire
+from progressive.api import wire_proposals as bodies
 from progressive.api.problems import ProblemError
 from progressive.api.routes import Call, Route
+from progressive.controller import Controller
 from progressive.people.roles import Deed
 
 MONEY = frozenset({"adjust", "transfer", "pay", "void_award", "hand_award"})
@@ -36,13 +41,39 @@ def _proposed(done: answers.Proposed) -> wire.Proposed:
 
 def propose(call: Call) -> wire.Proposed:
     """Propose something that needs two persons."""
-    body: wire.ProposeBody = call.body
-    _require(call, body.what, Deed.PROPOSE_MONEY, Deed.PROPOSE_CHANGE)
-    meters = call.services.controller(call.params["link"]).meters
+    said: bodies.Proposal = call.body
+    _require(call, said.what, Deed.PROPOSE_MONEY, Deed.PROPOSE_CHANGE)
+    controller = call.services.controller(call.params["link"])
+    _check(call, controller, controller.meters.snapshot(), said.body)
+    meters = controller.meters
+    body = msgspec.to_builtins(said.body)
     done = meters.run(
-        meters.calls.propose(body.number, call.caller.name, body.what, body.reason, body.body)
+        meters.calls.propose(said.number, call.caller.name, said.what, said.reason, body)
     )
     return _proposed(done)
+
+
+def _check(call: Call, controller: Controller, state: State, body: Any) -> None:  # noqa: ANN401 - as its kind says
+    """Refuse a definition that the link could not be played with."""
+    match body:
+        case bodies.ChangedLevel(definition=level):
+            change.check_level(state, change.level_of(msgspec.to_builtins(level)))
+        case bodies.ChangedTable(definition=table):
+            change.check_table(state, table, controller.book)
+            _insist_on_own(call, controller, table.name)
+        case bodies.ChangedTerms(terms=terms):
+            change.check_terms(state, terms)
+        case bodies.Transfer(to_link=str(link), to=level):
+            there = call.services.controller(link)
+            found = there.meters.snapshot().levels.get(level)
+            if there is controller or found is None or found.closed:
+                raise Refused("unknown_level", f"{level} is no open level of another link {link}")
+
+
+def _insist_on_own(call: Call, controller: Controller, table: str) -> None:
+    for link, other in call.services.controllers.items():
+        if other is not controller and table in other.known().tables:
+            raise change.refuse(f"{table} is a table of {link}")
 
 
 def approve(call: Call) -> wire.Proposed:
@@ -55,43 +86,39 @@ def approve(call: Call) -> wire.Proposed:
     tables: list[str] = []
     if proposal is not None:
         _require(call, proposal.what, Deed.APPROVE_MONEY, Deed.APPROVE_CHANGE)
-        content = msgspec.json.decode(proposal.body)
-        tables = _tables_of(proposal.what, content, list(state.tables))
-        if proposal.what == "transfer":
-            _insist_on_place(call, content)
+        body = _body(proposal)
+        if proposal.by != call.caller.name:
+            _check(call, controller, state, body)  # much may have changed since it was proposed
+        tables = _tables_of(proposal.what, body, list(state.tables))
     done = controller.approve(number, call.caller.name, tables)
     if done.transfer:
         deliver(meters.client, meters.link)  # what is held up is brought later, and an alarm
     return _proposed(done)
 
 
-def _insist_on_place(call: Call, body: dict[str, Any]) -> None:
-    """Refuse a transfer to a link or level that is not there: it would stay in transit."""
-    to_link = body.get("to_link")
-    if not isinstance(to_link, str):
-        return
-    levels = call.services.controller(to_link).meters.snapshot().levels
-    level = levels.get(str(body.get("to")))
-    if level is None or level.closed:
-        raise Refused("unknown_level", f"{body.get('to')} is not an open level of {to_link}")
+def _body(proposal: Proposal) -> Any:  # noqa: ANN401 - as its kind says
+    try:
+        return bodies.read_body(proposal.what, proposal.body)
+    except msgspec.MsgspecError as error:
+        raise change.refuse(f"{error}: reject it, and propose it anew") from None
 
 
-def _tables_of(what: str, body: dict[str, Any], every: list[str]) -> list[str]:
+def _tables_of(what: str, body: Any, every: list[str]) -> list[str]:  # noqa: ANN401 - as its kind says
     """Name the tables that carrying out a proposal looks at."""
     if what in NEEDS_ALL_TABLES:
         return every
-    name = body.get("table") if what == "hand_award" else None
-    if what == "table":
-        definition = body.get("definition")
-        name = definition.get("name") if isinstance(definition, dict) else None
-    if what in {"table", "hand_award"} and not isinstance(name, str):
-        raise Refused("bad_call", f"{what} names its table")
-    return [name] if name else []
+    match body:
+        case bodies.HandAward(table=name) | bodies.ChangedTable(definition=TableDefinition(name)):
+            return [name]
+    return []
 
 
 def reject(call: Call) -> wire.Proposed:
     """Turn a proposal down, or withdraw one's own."""
     meters = call.services.controller(call.params["link"]).meters
+    for proposal in meters.snapshot().proposals:
+        if proposal.number == call.params["number"] and proposal.by != call.caller.name:
+            _require(call, proposal.what, Deed.APPROVE_MONEY, Deed.APPROVE_CHANGE)
     done = meters.run(
         meters.calls.reject(call.params["number"], call.caller.name, call.body.reason)
     )
@@ -130,11 +157,12 @@ ROUTES = (
     Route("GET", "/v1/links/{link}/proposals", "proposals", "List the open proposals",
           (Deed.LOOK,), proposals, wire.Proposals, tag="proposals", problems=("unknown_link",)),
     Route("POST", "/v1/links/{link}/proposals", "propose", "Propose what needs two persons",
-          _MONEY_OR_CHANGE, propose, wire.Proposed, wire.ProposeBody, tag="proposals",
-          problems=("unknown_link", "proposal_number", "not_audited", "bad_call")),
+          _MONEY_OR_CHANGE, propose, wire.Proposed, bodies.AnyProposal, tag="proposals",
+          problems=("unknown_link", "unknown_level", "proposal_number", "not_audited",
+                    "bad_call"), for_persons=True),
     Route("POST", "/v1/links/{link}/proposals/{number:int}/approve", "approve",
           "Approve another person's proposal, which is carried out", _APPROVERS, approve,
-          wire.Proposed, tag="proposals", problems=_CARRYING_OUT),
+          wire.Proposed, tag="proposals", problems=_CARRYING_OUT, for_persons=True),
     Route("POST", "/v1/links/{link}/proposals/{number:int}/reject", "reject",
           "Turn a proposal down, or withdraw one's own", (*_MONEY_OR_CHANGE, *_APPROVERS), reject,
           wire.Proposed, wire.ReasonBody, tag="proposals",

@@ -28,7 +28,8 @@ def logout(call: Call) -> wire.Health:
 
 ROUTES = (
     Route("POST", "/v1/session", "login", "Log in", ("anyone",), login, wire.SessionAnswer,
-          wire.LoginBody, problems=("wrong_password", "locked_out"), tag="people"),
+          wire.LoginBody, tag="people",
+          problems=("wrong_password", "locked_out", "too_many_requests")),
     Route("GET", "/v1/session", "who", "Who is logged in", ("logged in",), who,
           wire.SessionAnswer, tag="people"),
     Route("DELETE", "/v1/session", "logout", "Log out", ("logged in",), logout, wire.Health,

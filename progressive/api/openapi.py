@@ -93,7 +93,8 @@ def _security(route: Route) -> list[dict[str, list[str]]]:
         return []
     if route.for_devices:
         return [{"device": []}]
-    return [{"session": [], "csrf": []}, {"token": []}]
+    person: dict[str, list[str]] = {"session": [], "csrf": []}
+    return [person] if route.for_persons else [person, {"token": []}]
 
 
 def _path_parameters(route: Route) -> list[dict[str, Any]]:

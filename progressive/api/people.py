@@ -9,7 +9,7 @@ from progressive.people.roles import Deed
 
 
 def users(call: Call) -> wire.Users:
-    """List users, and what is proposed about them."""
+    """List users, programs with tokens, and what is proposed about them."""
     wishes = call.services.approvals.open_ones()
     return wire.Users(
         users=[
@@ -26,6 +26,10 @@ def users(call: Call) -> wire.Users:
                 by=wish.by,
             )
             for number, wish in wishes.items()
+        ],
+        programs=[
+            wire.ProgramAnswer(name=name, roles=[*roles])
+            for name, roles in call.services.sessions.programs().items()
         ],
     )
 
@@ -102,15 +106,16 @@ def _known(call: Call, name: str, key: bytes = b"") -> wire.DeviceAnswer:
 
 PEOPLE, DEVICES = (Deed.PEOPLE,), (Deed.DEVICES,)
 ROUTES = (
-    Route("GET", "/v1/users", "users", "Users, and what is proposed about them", PEOPLE, users,
-          wire.Users, tag="people"),
+    Route("GET", "/v1/users", "users", "Users, programs, and what is proposed about them", PEOPLE,
+          users, wire.Users, tag="people"),
     Route("POST", "/v1/users/proposals", "propose_user", "Propose a change of users or tokens",
-          PEOPLE, propose, wire.WishSettled, wire.WishBody, tag="people",
-          problems=("not_audited",)),
+          PEOPLE, propose, wire.WishSettled, wire.WishBody, tag="people", for_persons=True,
+          problems=("bad_call", "unknown_user", "not_audited")),
     Route("POST", "/v1/users/proposals/{number:int}/approve", "approve_user",
           "Approve another person's proposal; a new password or token is shown once", PEOPLE,
-          approve, wire.WishSettled, tag="people",
-          problems=("unknown_proposal", "same_person", "unknown_user", "not_audited")),
+          approve, wire.WishSettled, tag="people", for_persons=True,
+          problems=("unknown_proposal", "same_person", "bad_call", "unknown_user",
+                    "not_audited")),
     Route("POST", "/v1/users/proposals/{number:int}/reject", "reject_user",
           "Turn a proposal down, or withdraw one's own", PEOPLE, reject, wire.WishSettled,
           tag="people", problems=("unknown_proposal", "not_audited")),

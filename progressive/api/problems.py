@@ -34,6 +34,7 @@ KINDS: Final[dict[str, Kind]] = {
     "other_table": Kind(403, "The device belongs to another table", "Name the device's own table."),
     "same_person": Kind(403, "Another person is needed", "Have somebody else approve it."),
     "second_person_needed": Kind(403, "Two persons are needed", "Propose it; another approves."),
+    "person_needed": Kind(403, "A program cannot do this", "Log in as the person who does it."),
     # what is asked
     "not_found": Kind(404, "There is no such address", "See /v1/openapi.json."),
     "wrong_method": Kind(405, "The address does not take this method", "See /v1/openapi.json."),

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-import msgspec
-
 from progressive.api.services import Caller, Services
 from progressive.devices import Kind
 from progressive.people.roles import Deed
@@ -50,11 +48,12 @@ class Route:
     who: tuple[Who, ...]
     handler: Handler
     answer: Any
-    body: type[msgspec.Struct] | None = None
+    body: Any = None  # a type: a struct, or a union of them
     query: tuple[Query, ...] = ()
     problems: tuple[str, ...] = ()
     tag: str = "reading"
     media_type: str = "application/json"
+    for_persons: bool = False  # one of two persons does it: a program's token is not enough
 
     @property
     def for_devices(self) -> bool:
@@ -97,6 +96,8 @@ def problems_of(route: Route) -> list[str]:
         codes += OF_DEVICES
     elif not route.is_open:
         codes += OF_PEOPLE
+        if route.for_persons:
+            codes.append("person_needed")
     if route.body:
         codes += OF_BODIES
     if route.query:

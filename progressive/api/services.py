@@ -22,6 +22,8 @@ class Limits:
     clock_skew_ms_max: int = 30_000
     requests_a_second: float = 200.0  # of one device
     burst: int = 400
+    logins_a_second: float = 1.0  # from one address
+    login_burst: int = 60
     page_max: int = 500
 
 

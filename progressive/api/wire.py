@@ -102,18 +102,6 @@ class ShoeBody(Body, frozen=True, kw_only=True):
     shoe: Number
 
 
-class ProposeBody(Body, frozen=True, kw_only=True):
-    """What is proposed, under the next number; amounts are whole micro-dollars."""
-
-    number: Number
-    what: Literal[
-        "adjust", "transfer", "limit", "level", "table", "terms", "decommission", "pay",
-        "void_award", "hand_award",
-    ]  # fmt: skip
-    reason: Reason
-    body: dict[str, Any]
-
-
 class LoginBody(Body, frozen=True, kw_only=True):
     """A user's name and password."""
 
@@ -355,10 +343,18 @@ class WishAnswer(Answer, frozen=True, kw_only=True):
     by: str
 
 
+class ProgramAnswer(Answer, frozen=True, kw_only=True):
+    """A program that has a token."""
+
+    name: str
+    roles: list[str]
+
+
 class Users(Answer, frozen=True, kw_only=True):
-    """Users, and what is proposed about them."""
+    """Users, programs with tokens, and what is proposed about them."""
 
     users: list[UserAnswer]
+    programs: list[ProgramAnswer]
     proposals: list[WishAnswer]
 
 

@@ -37,8 +37,8 @@ def demo(*, data: Path, listen: tuple[str, int], speed: float, seconds: float | 
     """Run the whole controller with a simulated floor of four tables of all kinds.
 
     Bet sensors, a shoe reader, dealers and a supervisor play over HTTP, by the real protocols and
-    through a network that loses and repeats messages. Awards are shown as they are won. A
-    supervisor pays them; those that need two persons wait for you. Exit codes as `progressive up`.
+    through a network that loses and repeats messages. Awards are shown as they are won. One
+    supervisor pays them, two where two are needed, a while later. Exit codes as `progressive up`.
     """
     wishes = Wishes(listen, None, (), WORKERS, THREADS, stop_after_s=seconds)
 

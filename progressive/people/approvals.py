@@ -34,7 +34,7 @@ class Approvals:
 
     def propose(self, wish: Wish) -> int:
         """Record what the first person asks for; gives its number."""
-        self._users.check_name(wish.name)
+        self._insist_on_sense(wish)
         number = self._journal.head() + 1
         stored = msgspec.json.encode(wish).decode()
         while True:
@@ -57,7 +57,8 @@ class Approvals:
         wish = self._take(number)
         if wish.by == by:
             raise Refused("same_person", "a proposal is approved by another person")
-        self._settle(number, by, "approve", wish)
+        self._insist_on_sense(wish)
+        self._settle(number, by, "approve")
         if wish.what == "user":
             return self._users.put(wish.name, wish.roles, by)
         if wish.what == "token":
@@ -68,9 +69,30 @@ class Approvals:
             self._sessions.revoke_token(wish.name, by)
         return ""
 
+    def _insist_on_sense(self, wish: Wish) -> None:
+        """Refuse what cannot be carried out, so that it is neither proposed nor lost when approved.
+
+        A name means one person or one program for good: the journal knows them by nothing else.
+        """
+        self._users.check_name(wish.name)
+        user = self._users.find(wish.name)
+        if wish.what in {"user", "token"} and not wish.roles:
+            raise Refused("bad_user", f"{wish.name} needs a role")
+        if wish.what == "user":
+            if user is not None and not user.active:
+                raise Refused("bad_user", f"{wish.name} was retired: choose another name")
+            if wish.name in self._sessions.programs():
+                raise Refused("bad_user", f"{wish.name} is a program: choose another name")
+        if wish.what == "token" and user is not None:
+            raise Refused("bad_user", f"{wish.name} is, or was, a user: choose another name")
+        if wish.what == "retire" and (user is None or not user.active):
+            raise Refused("unknown_user", f"there is no user {wish.name}")
+        if wish.what == "revoke_token" and wish.name not in self._sessions.programs():
+            raise Refused("unknown_user", f"no program {wish.name} has a token")
+
     def reject(self, number: int, by: str) -> None:
         """Turn a proposal down, or withdraw one's own."""
-        self._settle(number, by, "reject", self._take(number))
+        self._settle(number, by, "reject")
 
     def _take(self, number: int) -> Wish:
         wish = self.open_ones().get(number)
@@ -78,9 +100,19 @@ class Approvals:
             raise Refused("unknown_proposal", f"there is no open proposal {number}")
         return wish
 
-    def _settle(self, number: int, by: str, kind: str, wish: Wish) -> None:
-        body = {"number": number, **_shown(wish)}
-        self._journal.note(by, kind, body, [Change(RECORD, str(number), None)])
+    def _settle(self, number: int, by: str, kind: str) -> None:
+        """Close a proposal, which of two persons at once only one can do."""
+        entry = self._journal.head() + 1
+        while True:
+            body = {"number": number, **_shown(self._take(number))}
+            try:
+                self._journal.record(entry, by, kind, body, [Change(RECORD, str(number), None)])
+            except Refused as refusal:
+                if refusal.code != "entry_number":
+                    raise
+                entry = int(refusal.detail["next"])
+            else:
+                return
 
 
 def _shown(wish: Wish) -> dict[str, object]:

@@ -12,6 +12,8 @@ from progressive.people.roles import Role
 from progressive.people.users import Users
 
 SESSION_S: Final = 12 * 60 * 60
+IDLE_S: Final = 60 * 60  # without a request: a screen that somebody left is nobody's
+SEEN_EVERY_S: Final = 60  # how exactly that is kept, so that reading seldom writes
 TOKENS: Final = "tokens"
 
 
@@ -49,18 +51,25 @@ class Sessions:
         told = secrets.token_urlsafe(32)
         session = Session(user, secrets.token_urlsafe(24), self._now_ms())
         key = self._journal.key(f"session:{hashed(told)}")
-        self._client.set(key, msgspec.json.encode(session), ex=SESSION_S)
+        self._client.set(key, msgspec.json.encode(session), ex=IDLE_S)
         return told, session
 
     def find(self, told: str) -> tuple[Session, list[Role]] | None:
         """Give a session that is not over, with its user's present roles."""
-        text = cast("str | None", self._client.get(self._journal.key(f"session:{hashed(told)}")))
+        key = self._journal.key(f"session:{hashed(told)}")
+        text = cast("str | None", self._client.get(key))
         if text is None:
             return None
         session = msgspec.json.decode(text, type=Session)
+        left_ms = session.since_ms + SESSION_S * 1000 - self._now_ms()
+        if left_ms <= 0:
+            return None
         user = self._users.find(session.user)
         if user is None or not user.active or user.changed_ms > session.since_ms:
             return None
+        idle_ms = min(IDLE_S * 1000, left_ms)
+        if idle_ms - self._client.pttl(key) > SEEN_EVERY_S * 1000:
+            self._client.pexpire(key, idle_ms)
         return session, user.roles
 
     def end(self, told: str) -> None:
@@ -79,6 +88,12 @@ class Sessions:
         """Give the program that a token belongs to."""
         text = cast("str | None", self._client.hget(self._journal.key(TOKENS), hashed(told)))
         return msgspec.json.decode(text, type=Token) if text else None
+
+    def programs(self) -> dict[str, list[Role]]:
+        """Name the programs that have tokens, with their roles."""
+        held = cast("dict[str, str]", self._client.hgetall(self._journal.key(TOKENS)))
+        tokens = [msgspec.json.decode(text, type=Token) for text in held.values()]
+        return {token.name: token.roles for token in sorted(tokens, key=lambda token: token.name)}
 
     def revoke_token(self, name: str, by: str) -> int:
         """Revoke every token of a program; gives how many there were."""

@@ -1,8 +1,10 @@
 """Users: their roles, their passwords (hashed), and the lock after too many wrong ones."""
 
+import hashlib
 import re
 import secrets
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, cast
 
 import msgspec
@@ -31,6 +33,12 @@ class User(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def __repr__(self) -> str:
         return f"User({self.user!r}, {self.roles!r})"
+
+
+@cache
+def nobodys_hash() -> str:
+    """Give a hash that no password fits, to be compared with where there is no user."""
+    return PasswordHasher().hash(secrets.token_urlsafe())
 
 
 class Users:
@@ -71,6 +79,7 @@ class Users:
             changed_ms=self._now_ms(),
         )
         self._write(user, by, "user", second)
+        self._client.delete(self._failures(name))
         return told
 
     def check_name(self, name: str) -> None:
@@ -102,7 +111,7 @@ class Users:
         told, hashed = self._fresh(password)
         changed = msgspec.structs.replace(user, password_hash=hashed, changed_ms=self._now_ms())
         self._write(changed, by, "user_password", second)
-        self._client.hdel(self._journal.key("failures"), name)
+        self._client.delete(self._failures(name))
         return told
 
     def retire(self, name: str, by: str, *, second: str = "") -> None:
@@ -125,22 +134,30 @@ class Users:
         self._journal.note(by, kind, body, [Change(RECORD, user.user, stored)])
 
     def check(self, name: str, password: str) -> User:
-        """Prove a user by password; too many wrong ones lock the name for a while."""
-        failures = self._journal.key("failures")
-        kept = cast("str | None", self._client.hget(failures, name)) or "0 0"
-        count, since = map(int, kept.split())
-        user = self.find(name)
-        if count >= FAILURES_MAX and self._now_ms() - since < LOCKED_MS:
+        """Prove a user by password; too many wrong ones lock the name for a while.
+
+        A name that nobody has is answered as slowly, and locked as soon, as one that somebody has:
+        whoever tries names learns nothing. Every try is counted before it is looked at, so that
+        many at once are no more than five.
+        """
+        failures = self._failures(name)
+        count = self._client.incr(failures)
+        if count > FAILURES_MAX:
             raise Refused("locked_out", "too many wrong passwords: try again in 15 minutes")
-        if user is None or not user.active or not self._matches(user, password):
-            if user is not None:
-                self._client.hset(failures, name, f"{count + 1} {self._now_ms()}")
+        self._client.pexpire(failures, LOCKED_MS)
+        user = self.find(name)
+        fits = self._matches(user.password_hash if user else nobodys_hash(), password)
+        if user is None or not user.active or not fits:
             raise Refused("wrong_password", "the name or the password is wrong")
-        self._client.hdel(failures, name)
+        self._client.delete(failures)
         return user
 
-    def _matches(self, user: User, password: str) -> bool:
+    def _failures(self, name: str) -> str:
+        """Name the key that counts wrong passwords; what is typed as a name may be a password."""
+        return self._journal.key(f"failures:{hashlib.sha256(name.encode()).hexdigest()}")
+
+    def _matches(self, hashed: str, password: str) -> bool:
         try:
-            return self._hasher.verify(user.password_hash, password)
+            return self._hasher.verify(hashed, password)
         except VerificationError:
             return False
