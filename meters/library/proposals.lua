@@ -81,6 +81,13 @@ function CARRY_OUT.transfer(book, _, body)
   return ',"transfer":' .. int(number)
 end
 
+-- A limit lies above what a level begins and begins again with: no reader takes another one.
+local function insist_on_room(limit, def)
+  if limit <= max(def.seed_micros, def.reset_micros) then
+    refuse('bad_call', 'a limit lies above seed and reset')
+  end
+end
+
 -- limit: level, limit_micros, above what the meter shows; in force at once.
 function CARRY_OUT.limit(book, _, body)
   local level = level_of(book, body.level)
@@ -91,12 +98,14 @@ function CARRY_OUT.limit(book, _, body)
     refuse('limit_below_meter', 'a limit may be changed only to above the present amount')
   end
   local changed = cjson.decode(level.text)
+  insist_on_room(limit, changed)
   changed.limit_micros = limit
   book.sets['level.' .. level.name] = encode(changed)
   book.sets['config'] = int(book.head + 1)
   local waiting = redis.call('HGET', book.key, 'next.' .. level.name)
   if waiting then
     changed = cjson.decode(waiting)
+    insist_on_room(limit, changed)
     changed.limit_micros = limit
     book.sets['next.' .. level.name] = encode(changed)
   end
@@ -108,6 +117,9 @@ function CARRY_OUT.level(book, _, body)
   local level = level_of(book, body.definition and body.definition.name)
   if (level.maximum_micros ~= nil) ~= (type(body.definition.maximum_micros) == 'number') then
     refuse('bad_call', 'a level does not change between Must Hit and a card level')
+  end
+  if level.limit_micros then
+    insist_on_room(level.limit_micros, body.definition)
   end
   body.definition.limit_micros = level.limit_micros or cjson.null
   book.sets['next.' .. level.name] = encode(body.definition)

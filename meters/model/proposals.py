@@ -115,9 +115,11 @@ def _limit(books: Books, body: Body) -> dict[str, object]:
         raise Refused("bad_call", "limit")
     if limit <= books.meter(level.name):
         raise Refused("limit_below_meter", level.name)
+    waiting = books.state.next.get(level.name)
+    if any(limit <= max(one.seed_micros, one.reset_micros) for one in (level, waiting) if one):
+        raise Refused("bad_call", "limit")
     books.state.levels[level.name] = msgspec.structs.replace(level, limit_micros=limit)
     books.numbers["config"] = books.entry
-    waiting = books.state.next.get(level.name)
     if waiting:
         books.state.next[level.name] = msgspec.structs.replace(waiting, limit_micros=limit)
     return {}
@@ -125,7 +127,10 @@ def _limit(books: Books, body: Body) -> dict[str, object]:
 
 def _level(books: Books, body: Body) -> dict[str, object]:
     level = open_level(books, body["definition"].get("name"))
-    changed = msgspec.convert({**body["definition"], "limit_micros": level.limit_micros}, Level)
+    try:
+        changed = msgspec.convert({**body["definition"], "limit_micros": level.limit_micros}, Level)
+    except msgspec.ValidationError:
+        raise Refused("bad_call", "level") from None
     if (level.maximum_micros is None) != (changed.maximum_micros is None):
         raise Refused("bad_call", "kind")
     books.state.next[level.name] = changed
