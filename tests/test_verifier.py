@@ -239,6 +239,22 @@ def test_cycles_of_a_level_that_went_without_a_reveal_are_counted(
     assert report.content["counts"]["cycles abandoned"] == 2
 
 
+def test_a_reader_who_goes_away_gets_no_traceback_and_no_good_verdict(logs: Path) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-I", "-S", v.__file__, str(logs), *(f"--key={key}" for key in KEYS)]
+    ran = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)  # noqa: S603 - the product's own file
+    os.close(theirs)
+    assert (ran.returncode, ran.stderr) == (1, b"")
+
+
+def test_a_cosignature_of_no_time_that_there_is_does_not_count() -> None:
+    text = "floor.example/royal\n0\nroot\n"
+    [key] = v.read_keys([WITNESS])
+    assert key.signed(text, COSIGNER.sign_at(text, 2**63 - 1).value)
+    assert not key.signed(text, COSIGNER.sign_at(text, 2**63).value)
+
+
 def as_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()

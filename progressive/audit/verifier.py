@@ -198,6 +198,8 @@ class Key:
         if self.kind == LOG_KEY:
             return signed_by(self.public, text.encode(), signature)
         moment = int.from_bytes(signature[:8], "big")
+        if moment >= 1 << 63:
+            return False
         said = f"cosignature/v1\ntime {moment}\n{text}".encode()
         return signed_by(self.public, said, signature[8:])
 
@@ -3263,4 +3265,10 @@ if __name__ == "__main__":
     for _stream in (sys.stdout, sys.stderr):
         _stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a file's name may be any bytes
     gc.disable()  # nothing here is ever part of a cycle: memory stays flat without it
-    sys.exit(main())
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the report has seen enough, but not the verdict
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    sys.exit(code)
