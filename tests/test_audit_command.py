@@ -293,6 +293,7 @@ def test_the_index_is_rebuilt_as_it_was(
     done = run("rebuild-index", "--data", tmp_path)
     assert "201 entries" in done.output
     assert path.read_bytes()[100:] == before[100:]
+    assert path.stat().st_mode & 0o077 == 0
     path.unlink()
     assert "--site" in run("rebuild-index", "--data", tmp_path, code=2).output
     run("rebuild-index", "--data", tmp_path, "--site", EXAMPLE)

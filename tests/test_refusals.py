@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from floor import opened, small_link, usd
 from redis import Redis
@@ -176,3 +177,35 @@ def test_one_bad_message_of_a_batch_does_not_hold_up_the_others(meters: Meters) 
 def test_a_batch_is_bounded(meters: Meters) -> None:
     with pytest.raises(Refused, match="at most 256"):
         meters.report([said(table="T3")] * 257)
+
+
+def test_a_limit_at_the_seed_is_refused_even_where_the_meter_was_taken_below_it(
+    client: Redis,
+) -> None:
+    meters = opened(client)
+    run, calls = meters.run, meters.calls
+    star = meters.snapshot().levels["star"]
+    down = {"level": "star", "amount_micros": -usd("1.00"), "part": "meter"}
+    run(calls.propose(1, "ann", "adjust", "test", down))
+    run(calls.approve(1, "bob"))
+    at_seed = {"level": "star", "limit_micros": star.seed_micros}
+    run(calls.propose(2, "ann", "limit", "test", at_seed))
+    with pytest.raises(Refused) as refused:
+        run(calls.approve(2, "bob"))
+    assert refused.value.code == "amount_out_of_bounds"
+    assert meters.snapshot().levels["star"] == star
+
+
+def test_a_level_does_not_change_to_begin_again_at_its_limit(client: Redis) -> None:
+    meters = opened(client)
+    run, calls = meters.run, meters.calls
+    limit = {"level": "star", "limit_micros": meters.snapshot().levels["star"].seed_micros * 2}
+    run(calls.propose(1, "ann", "limit", "test", limit))
+    run(calls.approve(1, "bob"))
+    star = meters.snapshot().levels["star"]
+    raised = msgspec.to_builtins(star) | {"reset_micros": star.limit_micros}
+    run(calls.propose(2, "ann", "level", "test", {"definition": raised}))
+    with pytest.raises(Refused) as refused:
+        run(calls.approve(2, "bob"))
+    assert refused.value.code == "amount_out_of_bounds"
+    assert meters.snapshot().next == {}

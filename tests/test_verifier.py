@@ -1,5 +1,6 @@
 """The verifier: alone on a machine, it works every log out again and comes to the same."""
 
+import gzip
 import io
 import json
 import os
@@ -7,7 +8,7 @@ import pty
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
@@ -236,6 +237,108 @@ def test_cycles_of_a_level_that_went_without_a_reveal_are_counted(
     [report] = check(write_log(tmp_path / "log", play_.lines(), ROYAL_SIGNER), KEYS[0])
     assert report.problems == []
     assert report.content["counts"]["cycles abandoned"] == 2
+
+
+def test_a_reader_who_goes_away_gets_no_traceback_and_no_good_verdict(logs: Path) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-I", "-S", v.__file__, str(logs), *(f"--key={key}" for key in KEYS)]
+    ran = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)  # noqa: S603 - the product's own file
+    os.close(theirs)
+    assert (ran.returncode, ran.stderr) == (1, b"")
+
+
+def test_a_cosignature_of_no_time_that_there_is_does_not_count() -> None:
+    text = "floor.example/royal\n0\nroot\n"
+    [key] = v.read_keys([WITNESS])
+    assert key.signed(text, COSIGNER.sign_at(text, 2**63 - 1).value)
+    assert not key.signed(text, COSIGNER.sign_at(text, 2**63).value)
+
+
+def as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def as_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def as_device(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+PLACES = [
+    "checkpoint",
+    "manifest.jsonl",
+    "hashes",
+    "checkpoints/000000000100",
+    "segments/000000000000.log.gz",
+    "segments/open",
+]
+
+
+@pytest.mark.parametrize("put", [as_folder, as_pipe, as_device])
+@pytest.mark.parametrize("file", PLACES)
+def test_what_is_no_plain_file_is_named_and_never_waited_for(
+    logs: Path, tmp_path: Path, file: str, put: Callable[[Path], None]
+) -> None:
+    [open_segment] = (logs / "royal" / "segments").glob("*.log")
+    put(open_segment if file == "segments/open" else logs / "royal" / file)
+    ran = alone(tmp_path, str(logs / "royal"), "--key", KEYS[0])
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert "WRONG: royal: " in ran.stdout
+
+
+def endless_line(folder: Path) -> str:
+    """Pack zeros, a thousand times what they take on disk, where a segment belongs."""
+    packed = (folder / PLACES[4]).open("wb")
+    with packed, gzip.GzipFile("", "wb", 6, packed, mtime=0) as file:
+        for _ in range(200):
+            file.write(bytes(1 << 20))
+    return "entry 1: "
+
+
+def far_too_long(file: str) -> Callable[[Path], str]:
+    def put(folder: Path) -> str:
+        os.truncate(folder / file, 1 << 33)
+        return file
+
+    return put
+
+
+def nested(folder: Path) -> str:
+    (folder / "manifest.jsonl").write_bytes(b"[" * 100_000 + b"\n")
+    return "manifest.jsonl is missing or damaged"
+
+
+def digits_of_another_kind(folder: Path) -> str:
+    (folder / "checkpoints" / "00000000000²").touch()
+    return "checkpoints/00000000000²: does not belong"
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        endless_line,
+        far_too_long("checkpoint"),
+        far_too_long("manifest.jsonl"),
+        far_too_long("checkpoints/000000000100"),
+        nested,
+        digits_of_another_kind,
+    ],
+)
+def test_a_file_made_to_exhaust_the_verifier_is_named(
+    logs: Path, tmp_path: Path, put: Callable[[Path], str]
+) -> None:
+    place = put(logs / "royal")
+    keys = [f"--key={key}" for key in KEYS]
+    ran = alone(tmp_path, str(logs / "royal"), *keys)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert place in ran.stdout
+    assert "WRONG: royal: " in ran.stdout
 
 
 def random_journal(client: Redis, tmp_path: Path, seed: int, steps: int) -> list[bytes]:

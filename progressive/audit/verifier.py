@@ -25,7 +25,9 @@ import hmac
 import json
 import marshal
 import multiprocessing
+import os
 import re
+import stat
 import sys
 import time
 import zlib
@@ -196,6 +198,8 @@ class Key:
         if self.kind == LOG_KEY:
             return signed_by(self.public, text.encode(), signature)
         moment = int.from_bytes(signature[:8], "big")
+        if moment >= 1 << 63:
+            return False
         said = f"cosignature/v1\ntime {moment}\n{text}".encode()
         return signed_by(self.public, said, signature[8:])
 
@@ -205,7 +209,13 @@ def read_key(text: str) -> Key:
     name, _, rest = text.strip().partition("+")
     named_id, _, encoded = rest.partition("+")
     blob = exact_base64(encoded)
-    if not name or blob is None or len(blob) != 33 or blob[0] not in {LOG_KEY, WITNESS_KEY}:
+    if (
+        not name.isprintable()
+        or not name
+        or blob is None
+        or len(blob) != 33
+        or blob[0] not in {LOG_KEY, WITNESS_KEY}
+    ):
         raise CallError(f"{text.strip()[:60]!r} is neither a file nor a key: it reads name+id+key")
     key = Key(name, blob[0], blob[1:])
     if key.id.hex() != named_id:
@@ -343,8 +353,39 @@ def edge_places(size: int) -> list[int]:
 
 DIGITS = 12
 CHUNK_BYTES = 1 << 20
+LINE_BYTES_MAX = 1 << 26  # a sealed balance of a thousand tables has a fiftieth of it
+MANIFEST_BYTES_MAX = 1 << 26
 GZIP_HEADER = bytes.fromhex("1f8b08000000000000ff")
 Message = tuple[str, Any]  # ("size", entries), ("entries", [...]), and last ("seal", {...})
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a plain file; a pipe or a device in its place could be read for ever."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        handle = os.open(path, flags)
+    except FileNotFoundError:
+        raise Wrong("is missing") from None
+    except OSError as error:
+        raise Wrong(f"cannot be opened: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise Wrong("is not a plain file")
+    return os.fdopen(handle, "rb")
+
+
+def read_start(path: Path, most: int) -> bytes:
+    """Read a file's first bytes, so many at most."""
+    with open_file(path) as file:
+        return file.read(most)
+
+
+def read_whole(path: Path, most: int) -> bytes:
+    """Read a file that is small by its nature."""
+    content = read_start(path, most + 1)
+    if len(content) > most:
+        raise Wrong(f"has more than {most:,} bytes")
+    return content
 
 
 def unpacked(file: BinaryIO) -> Iterator[bytes]:
@@ -371,12 +412,20 @@ def unpacked(file: BinaryIO) -> Iterator[bytes]:
 
 def plain_chunks(path: Path) -> Iterator[bytes]:
     """Give a segment's content piece by piece."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         if path.suffix == ".gz":
             yield from unpacked(file)
             return
         while chunk := file.read(CHUNK_BYTES):
             yield chunk
+
+
+def split_lines(text: bytes) -> list[bytes]:
+    """Cut a text into lines, insisting that the last one, which may go on, is not endless."""
+    lines = text.split(b"\n")
+    if len(lines[-1]) > LINE_BYTES_MAX:
+        raise Wrong(f"is a line of more than {LINE_BYTES_MAX:,} bytes")
+    return lines
 
 
 class SealedFolder:
@@ -413,6 +462,9 @@ class SealedFolder:
                 self._check_never_cut(latest.size)
             except Wrong as wrong:
                 self._note(str(wrong), entry=self.tree.size + 1)
+            except OSError as error:
+                what = f"cannot be read: {error.strerror}: {error.filename or self.folder}"
+                self._note(what, entry=self.tree.size + 1)
             finally:
                 if self.hashes:
                     self.hashes.close()
@@ -431,10 +483,7 @@ class SealedFolder:
         self.found.append({"what": what, "order": self.tree.size + 1, **where})
 
     def _checkpoint(self, file: str) -> Checkpoint:
-        try:
-            message = (self.folder / file).read_bytes()
-        except OSError:
-            raise Wrong("is missing") from None
+        message = read_whole(self.folder / file, NOTE_BYTES_MAX)
         found = read_checkpoint(message, self.log, self.witnesses)
         self.checkpoints += 1
         for name in found.witnesses:
@@ -470,9 +519,10 @@ class SealedFolder:
 
     def _manifest(self, size: int) -> tuple[int, list[bytes]]:
         try:
-            lines = (self.folder / "manifest.jsonl").read_bytes().split(b"\n")[:-1]
+            whole = read_whole(self.folder / "manifest.jsonl", MANIFEST_BYTES_MAX)
+            lines = whole.split(b"\n")[:-1]
             length = json.loads(lines[0])["segment_entries"]
-        except (OSError, ValueError, LookupError, TypeError):
+        except (Wrong, ValueError, LookupError, TypeError, RecursionError):
             raise Wrong("is not readable: manifest.jsonl is missing or damaged") from None
         about = {"log": self.log.name, "segment_entries": length, "format": 1}
         if type(length) is not int or length < 1 or lines[0] != compact(about):
@@ -489,7 +539,8 @@ class SealedFolder:
         if name.endswith(".new"):
             return True  # what a power cut leaves of a file that was being written
         return (
-            name.isdigit()
+            name.isascii()
+            and name.isdigit()
             and len(name) == DIGITS
             and 0 < int(name) <= size
             and int(name) % length == 0
@@ -519,8 +570,7 @@ class SealedFolder:
         try:
             for chunk in plain_chunks(path):
                 content.update(chunk)
-                lines = (rest + chunk).split(b"\n")
-                rest = lines.pop()
+                *lines, rest = split_lines(rest + chunk)
                 room = end - self.tree.size
                 yield from self._batch(lines[:room])
                 self._check_beyond(lines[room:], whole=whole)
@@ -608,8 +658,18 @@ class SealedFolder:
             )
             self._note(what, file="manifest.jsonl")
         plain = self.folder / f"segments/{first:0{DIGITS}}.log"
-        if plain.exists() and sha256(plain.read_bytes()).hexdigest() != content:
+        if plain.exists() and not self._holds(plain, content):
             self._note("is not what the packed segment holds", file=f"segments/{plain.name}")
+
+    @staticmethod
+    def _holds(path: Path, content: str) -> bool:
+        found = sha256()
+        try:
+            for chunk in plain_chunks(path):
+                found.update(chunk)
+        except Wrong:
+            return False
+        return found.hexdigest() == content
 
     def _check_root(self, size: int, file: str, signed: Checkpoint | None = None) -> None:
         """Compare the tree with what was signed; where they differ, find the entry."""
@@ -666,7 +726,11 @@ class SealedFolder:
         path = self.folder / "hashes"
         if not path.exists():
             return  # it can be worked out again, and a copy may do without
-        self.hashes = path.open("rb")
+        try:
+            self.hashes = open_file(path)
+        except Wrong as wrong:
+            self._note(str(wrong), file="hashes")
+            return
         if path.stat().st_size < stored_hashes(size) * 32:
             self._note("ends before the checkpoint does", file="hashes")
 
@@ -2790,8 +2854,8 @@ def read_messages(
 def sealed_size(folder: Path) -> int:
     """Guess how many entries there are, before anything is checked."""
     try:
-        return int((folder / "checkpoint").read_bytes()[:500].split(b"\n")[1])
-    except (OSError, ValueError, IndexError):
+        return int(read_start(folder / "checkpoint", 500).split(b"\n")[1])
+    except (Wrong, OSError, ValueError, IndexError):
         return 0
 
 
@@ -2940,9 +3004,9 @@ def in_order(problems: list[Problem], content: Problem | None) -> list[Problem]:
 
 def find_logs(folder: Path) -> list[Path]:
     """Find the folders of logs: this one, or those in it."""
-    if is_log(folder):
-        return [folder]
     try:
+        if is_log(folder):
+            return [folder]
         found = sorted(path for path in folder.iterdir() if path.is_dir() and is_log(path))
     except OSError as error:
         raise CallError(f"{folder} cannot be read: {error.strerror}") from None
@@ -2977,9 +3041,9 @@ def key_of(folder: Path, keys: Sequence[Key]) -> Key | None:
     names = set()
     for file in ("checkpoint", "manifest.jsonl"):
         try:
-            start = (folder / file).read_bytes()[:2000].split(b"\n")[0].decode()
+            start = read_start(folder / file, 2000).split(b"\n")[0].decode()
             names.add(json.loads(start)["log"] if file == "manifest.jsonl" else start)
-        except (OSError, ValueError, LookupError, TypeError):
+        except (Wrong, OSError, ValueError, LookupError, TypeError, RecursionError):
             continue
     return next((key for key in keys if key.name in names), None)
 
@@ -2989,9 +3053,9 @@ def read_seen(paths: Iterable[Path], keys: Sequence[Key]) -> list[bytes]:
     found = []
     for path in paths:
         try:
-            found.append(path.read_bytes())
-        except OSError as error:
-            raise CallError(f"{path} cannot be read: {error.strerror}") from None
+            found.append(read_whole(path, NOTE_BYTES_MAX))
+        except Wrong as wrong:
+            raise CallError(f"{path} {wrong}") from None
         name = found[-1].split(b"\n")[0].decode(errors="replace")
         log = next((key for key in keys if key.kind == LOG_KEY and key.name == name), None)
         if log is None:
@@ -3198,5 +3262,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    for _stream in (sys.stdout, sys.stderr):
+        _stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a file's name may be any bytes
     gc.disable()  # nothing here is ever part of a cycle: memory stays flat without it
-    sys.exit(main())
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the report has seen enough, but not the verdict
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    sys.exit(code)

@@ -58,7 +58,7 @@ class Witness:
         last = self._record.last(new.origin)
         if asked.old != last.size:
             raise Refusal(HTTPStatus.CONFLICT, f"{last.size}\n", SIZE_TYPE)
-        two_roots = new.size == last.size > 0 and new.root != last.root
+        two_roots = new.size == last.size and new.root != last.root
         try:
             merkle.check_consistency(last.size, new.size, last.root, new.root, asked.proof)
         except ProofError as error:

@@ -1,6 +1,7 @@
 """`progressive audit`: seal the journals, verify the logs, prove and report an award."""
 
 import datetime as dt
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,6 +108,7 @@ def rebuild(data: Path, key: Verifier | None, site: Path | None) -> None:
 
     The sealer must not be running. Exits with 0 when it is made, 1 when it cannot be.
     """
+    os.umask(0o077)  # as the controller made it
     named = GamingDays.of_site(site_file.read_sound(site)) if site else None
     for folder in log_folders(data):
         if folder.name == SITE_LOG:

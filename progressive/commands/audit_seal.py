@@ -1,6 +1,7 @@
 """`progressive audit seal`: the sealer in the foreground."""
 
 import logging
+import os
 import re
 import signal
 import sys
@@ -67,6 +68,7 @@ def seal(  # noqa: PLR0913 - one parameter an option
     others. SIGTERM stops it. Exits with 0 when stopped, 1 when something stands in the way, and 2
     when it was called wrongly.
     """
+    os.umask(0o077)
     found = site_file.read_sound(site)
     plan = _plan(found, data, key or data / "log.key", name or _slug(found.name), witnesses)
     open_server(address).close()
