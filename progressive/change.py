@@ -1,11 +1,11 @@
 """What a link would be after a change that is proposed; refused where it could not be played.
 
-The functions inside the server take a definition as it is: whoever carries a change out checks it.
+The functions inside the server refuse what could not be kept exactly; what the paytable and the
+rulebook allow is known here alone.
 """
 
 import re
 from collections.abc import Callable
-from typing import Final
 
 import msgspec
 
@@ -14,12 +14,11 @@ from meters.errors import Refused
 from meters.levels import Level, contribution
 from meters.money import AMOUNT_MAX
 from meters.state import State
+from progressive.config.load import TABLE_NAME, TABLE_NAME_TEXT
+from progressive.config.tables import ASSET
 from progressive.definition import draw_parameters, pays_of
 from progressive.rules.royal9 import PAYTABLES, STAKE_MICROS, SeatingError, combination, seating_of
 from progressive.rules.rulebooks import SEATS_MAX, Rulebook
-
-TABLE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-ASSET: Final = re.compile(r"\S(.{0,30}\S)?")
 
 
 def refuse(why: str) -> Refused:
@@ -60,8 +59,10 @@ def check_level(state: State, level: Level) -> None:
 def check_table(state: State, table: TableDefinition, book: Rulebook) -> None:
     """Refuse a table that the paytable or the rulebook does not allow."""
     paytable = PAYTABLES[state.terms.paytable]
-    if not TABLE_NAME.fullmatch(table.name) or not ASSET.fullmatch(table.asset):
-        raise refuse("a table has a name of letters, digits, dots and dashes, and an asset number")
+    if not re.fullmatch(TABLE_NAME, table.name):
+        raise refuse(f"a table's name is {TABLE_NAME_TEXT}")
+    if not re.fullmatch(ASSET, table.asset):
+        raise refuse("an asset number has 1 to 32 characters")
     if table.kind not in book.kinds:
         raise refuse(f"kind is one of {', '.join(book.kinds)}")
     if table.seats not in paytable.seats or table.decks not in paytable.decks:

@@ -60,6 +60,8 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("table", {}),
     ("table", {"definition": {"name": "MB-900"}}),
     ("table", {"definition": TABLE | {"name": "MB-900,MB-901"}}),
+    ("table", {"definition": TABLE | {"name": "MB.900"}}),
+    ("table", {"definition": TABLE | {"asset": " "}}),
     ("table", {"definition": TABLE | {"asset": "10101"}}),
     ("table", {"definition": TABLE | {"kind": "moon"}}),
     ("table", {"definition": TABLE | {"seats": 99}}),

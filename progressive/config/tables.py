@@ -35,6 +35,7 @@ from progressive.rules.settlement import (
 )
 from progressive.rules.wagers import WAGERS
 
+ASSET = r"\S(.{0,30}\S)?"
 MAIN_WAGERS = ("banker", "player", "tie")
 COMBINATIONS = 'a table of seats, such as { 1 = "K♠ 9♥", 2 = "K♣ 9♦" }'
 AT_PAYOUT, MARKED = "at_payout", "marked"
@@ -56,7 +57,7 @@ def read_table(
     name: str, section: Section, links: Mapping[str, LinkDraft], book: Rulebook | None
 ) -> TableDraft:
     """Read one table and check it against its link and its rulebook."""
-    asset = section.text("asset", "an asset number of 1 to 32 characters", r"\S(.{0,30}\S)?")
+    asset = section.text("asset", "an asset number of 1 to 32 characters", ASSET)
     kind = section.choice(
         "kind", book.kinds if book else KINDS, book.section("seats") if book else "site file"
     )
