@@ -261,24 +261,24 @@ def twice_in_a_batch(desk: Desk) -> TestResponse:
     return desk.gateway.post("/v1/messages/batch", {"messages": [said, said]})
 
 
-def cut_off(desk: Desk) -> TestResponse:
+def cut_off(desk: Desk, path: str = "/v1/tables") -> TestResponse:
     """What a server that is gone looks like; at the end it is there again."""
     pool = desk.client.connection_pool
-    path = pool.connection_kwargs["path"]
-    pool.connection_kwargs["path"] = f"{path}.gone"
+    socket = pool.connection_kwargs["path"]
+    pool.connection_kwargs["path"] = f"{socket}.gone"
     pool.reset()
     try:
-        return desk.http.get("/v1/ready")
+        return desk.ask(path)
     finally:
-        pool.connection_kwargs["path"] = path
+        pool.connection_kwargs["path"] = socket
         pool.reset()
 
 
-def not_audited(desk: Desk) -> TestResponse:
+def not_audited(desk: Desk, ask: Callable[[Desk], TestResponse]) -> TestResponse:
     """A library that was loaded anew has forgotten who vouched for the link."""
     desk.client.function_load(source(), replace=True)
     try:
-        return desk.say([1])
+        return ask(desk)
     finally:
         audit(desk.services.controllers["royal"].meters)
 
@@ -372,10 +372,33 @@ PROVOKED: dict[str, Callable[[Desk], TestResponse]] = {
     ),
     "proposal_settled": settled,
     # whether anything can be taken at all
-    "not_audited": not_audited,
+    "not_audited": lambda d: not_audited(d, lambda desk: desk.say([1])),
     "link_down": cut_off,
     "defect": defect,
 }
+
+
+def test_it_is_ready_while_every_link_takes_wagers(desk: Desk) -> None:
+    answer = desk.http.get("/v1/ready")
+    assert (answer.status_code, json_of(answer)) == (
+        200,
+        {"status": "ok", "links": {"royal": "open"}},
+    )
+
+
+def test_it_is_not_ready_while_a_link_awaits_its_audit_and_lives(desk: Desk) -> None:
+    answer = not_audited(desk, lambda desk: desk.http.get("/v1/ready"))
+    assert (answer.status_code, json_of(answer)["code"]) == (503, "not_audited")
+    assert json_of(answer)["facts"] == {"links": {"royal": "awaits its audit"}}
+    health = not_audited(desk, lambda desk: desk.http.get("/v1/health"))
+    assert (health.status_code, json_of(health)) == (200, {"status": "ok"})
+
+
+def test_it_is_not_ready_while_the_store_does_not_answer_and_lives(desk: Desk) -> None:
+    answer = cut_off(desk, "/v1/ready")
+    assert (answer.status_code, json_of(answer)["code"]) == (503, "link_down")
+    assert json_of(answer)["facts"] == {"links": {"royal": "does not answer"}}
+    assert cut_off(desk, "/v1/health").status_code == 200
 
 
 def test_a_query_with_thousands_of_digits_is_refused_like_any_other_that_is_too_large(

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import redis
 from flask import Flask, request
+from redis.exceptions import RedisClusterException, RedisError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from werkzeug.wrappers import Request, Response
 
@@ -114,7 +114,7 @@ class Endpoint:
             response = _answer(route, route.handler(call))
         except (ProblemError, Refused) as problem:
             response = _problem(_document(problem, number))
-        except (redis.RedisError, ServerError) as error:
+        except (RedisError, RedisClusterException, ServerError) as error:
             log.warning("store", extra={"request": number, "error": type(error).__name__})
             response = _problem(document("link_down", "the store does not answer", {}, number))
         except HTTPException as error:

@@ -383,7 +383,13 @@ class DevicesAnswer(Answer, frozen=True, kw_only=True):
 
 
 class Health(Answer, frozen=True, kw_only=True):
-    """Whether the process lives, and with /ready whether every link takes wagers."""
+    """That the process lives, or that something is done."""
 
-    status: Literal["ok", "closed"]
-    links: dict[str, str] = {}
+    status: Literal["ok"]
+
+
+class Readiness(Answer, frozen=True, kw_only=True):
+    """That every link takes wagers."""
+
+    status: Literal["ok"]
+    links: dict[str, str]
