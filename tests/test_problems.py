@@ -408,6 +408,30 @@ def test_a_query_with_thousands_of_digits_is_refused_like_any_other_that_is_too_
     assert (answer.status_code, json_of(answer)["code"]) == (422, "bad_query")
 
 
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        (f"{ROYAL}/awards?limti=5", "'limti': it takes after, limit, once each"),
+        (f"{ROYAL}/awards?limit=5&limit=6", "'limit': it takes after, limit, once each"),
+        ("/v1/tables?limit=5", "'limit': it takes none"),
+        ("/v1/health?verbose", "'verbose': it takes none"),
+    ],
+)
+def test_a_parameter_that_is_not_known_is_refused_with_those_that_are(
+    path: str, detail: str, desk: Desk
+) -> None:
+    answer = desk.ask(path)
+    assert (answer.status_code, json_of(answer)["code"]) == (422, "bad_query")
+    assert json_of(answer)["detail"] == detail
+
+
+def test_a_device_that_signs_a_parameter_is_refused_and_has_changed_nothing(desk: Desk) -> None:
+    said = {"table": "MB-101", "epoch": 5, "sequence": 1, "round": 1, "seats": [1]}
+    answer = desk.hub.post("/v1/messages?x=1", said)
+    assert (answer.status_code, json_of(answer)["code"]) == (422, "bad_query")
+    assert json_of(desk.ask("/v1/tables/MB-101"))["seats"] == []
+
+
 def test_nothing_is_documented_that_cannot_be_met() -> None:
     named = {code for route in ROUTES for code in problems_of(route)}
     assert set(KINDS) == named == set(PROVOKED)

@@ -107,7 +107,7 @@ class Endpoint:
         try:
             signed = identify(asked, route, self.services)
             admit(signed, asked, route, self.services, self._rates)
-            params |= {query.name: _query(query, asked) for query in route.query}
+            params |= _queries(route, asked)
             body = _body(asked, self._decoder) if self._decoder else None
             count_login(asked, route, self.services, self._rates)
             call = Call(self.services, signed.caller, params, body)
@@ -153,6 +153,19 @@ class DevicePosts:
         asked = Request(environ)
         asked.max_content_length = endpoint.services.limits.body_bytes_max
         return endpoint.respond(asked, {})(environ, start_response)
+
+
+def _queries(route: Route, asked: Request) -> dict[str, Any]:
+    """Read the parameters; one that is misspelt would change the answer without a word."""
+    if asked.query_string:
+        known = [query.name for query in route.query]
+        odd = [name for name in asked.args if name not in known]
+        twice = [name for name, values in asked.args.lists() if len(values) > 1]
+        if odd or twice:
+            allowed = f"it takes {', '.join(known)}, once each" if known else "it takes none"
+            named = ", ".join(f"{name[:64]!r}" for name in (odd or twice)[:8])
+            raise ProblemError("bad_query", f"{named}: {allowed}")
+    return {query.name: _query(query, asked) for query in route.query}
 
 
 def _query(query: Query, asked: Request) -> int | str | dt.date | None:
