@@ -20,7 +20,7 @@ SIGNATURE_HEADER = "Progressive-Signature"
 CSRF_HEADER = "X-CSRF-Token"
 SESSION_COOKIE = "progressive_session"
 TIME = re.compile(r"0|[1-9][0-9]{0,15}")  # as it is signed, so without leading zeros
-LOGIN = "login"  # the route
+PASSWORD_ROUTES = frozenset({"login", "change_password"})
 BUCKETS_MAX = 10_000
 SAFE = frozenset({"GET", "HEAD"})
 
@@ -63,7 +63,7 @@ def admit(
 
 def count_login(request: Request, route: Route, services: Services, rates: "Rates") -> None:
     """Let an address try a few passwords: a hash is slow to work out, and names can be guessed."""
-    if route.name == LOGIN:
+    if route.name in PASSWORD_ROUTES:
         limits = services.limits
         rates.count(f"@{request.remote_addr}", limits.logins_a_second, limits.login_burst)
 

@@ -1,6 +1,6 @@
 """Users, tokens and devices."""
 
-from progressive.api import wire
+from progressive.api import wire_people as wire
 from progressive.api.problems import ProblemError
 from progressive.api.routes import Call, Route
 from progressive.devices import Device, Kind
