@@ -204,6 +204,18 @@ def test_whoever_is_retired_while_choosing_a_password_stays_retired(
     assert not ann.active
 
 
+@pytest.mark.parametrize("behind_tls", [False, True])
+def test_a_cookie_is_for_tls_only_where_a_proxy_speaks_it(
+    behind_tls: bool, services: Services
+) -> None:
+    given = services.users.put("ann", [Role.DEALER], "admin")
+    http = create_app(replace(services, behind_tls=behind_tls)).test_client()
+    cookie = log_in(http, "ann", given).headers["Set-Cookie"]
+    assert ("; Secure" in cookie) is behind_tls
+    assert "; HttpOnly" in cookie
+    assert "; SameSite=Strict" in cookie
+
+
 def test_an_empty_password_is_refused_and_none_is_drawn_for_it(services: Services) -> None:
     services.users.put("ann", [Role.DEALER], "admin")
     with pytest.raises(Refused, match="12 characters"):

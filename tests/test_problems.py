@@ -18,7 +18,7 @@ from meters.replay import audit
 from meters.server import EmbeddedServer
 from progressive.api.app import ROUTES
 from progressive.api.problems import KINDS, MEDIA_TYPE
-from progressive.api.routes import problems_of
+from progressive.api.routes import OF_DEVICES, problems_of
 from progressive.api.services import Services
 from progressive.devices import Kind
 from progressive.people.roles import Role
@@ -445,3 +445,8 @@ def test_a_problem_says_what_is_wrong_and_what_to_do(code: str, desk: Desk) -> N
     assert (problem["code"], response.status_code) == (code, KINDS[code].status), problem
     assert problem["detail"]
     assert problem["remedy"]
+    challenge = response.headers.get("WWW-Authenticate", "")
+    assert bool(challenge) is (response.status_code == 401)
+    if challenge:
+        scheme = "Progressive-Signature" if code in OF_DEVICES else "Bearer"
+        assert challenge == f'{scheme} realm="progressive"'

@@ -7,6 +7,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,6 +25,7 @@ from progressive.api.auth import (
     Rates,
     Signed,
     admit,
+    challenge,
     count_login,
     identify,
 )
@@ -232,8 +234,10 @@ def _document(problem: ProblemError | Refused, number: str) -> Problem:
 
 def _problem(problem: Problem) -> Response:
     response = Response(msgspec.json.encode(problem), problem.status, mimetype=MEDIA_TYPE)
-    if problem.status == 429:  # noqa: PLR2004 - the status itself
+    if problem.status == HTTPStatus.TOO_MANY_REQUESTS:
         response.headers["Retry-After"] = "1"
+    if problem.status == HTTPStatus.UNAUTHORIZED:
+        response.headers["WWW-Authenticate"] = challenge(problem.code)
     return response
 
 
@@ -252,7 +256,8 @@ def _finish(asked: Request, response: Response, signed: Signed, call: Call | Non
         answer = sign_answer(signed.key, signed.signature, response.status_code, body)
         response.headers[SIGNATURE_HEADER] = answer
     if call and "set_session" in call.params:
-        _set_cookie(response, call.params["set_session"], secure=asked.is_secure)
+        secure = call.services.behind_tls or asked.is_secure
+        _set_cookie(response, call.params["set_session"], secure=secure)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
 
@@ -261,7 +266,7 @@ def _set_cookie(response: Response, told: str, *, secure: bool) -> None:
     if told:
         response.set_cookie(SESSION_COOKIE, told, httponly=True, samesite="Strict", secure=secure)
     else:
-        response.delete_cookie(SESSION_COOKIE)
+        response.delete_cookie(SESSION_COOKIE, httponly=True, samesite="Strict", secure=secure)
 
 
 def _named(call: Call | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from progressive.api.routes import Call, Query, Route, problems_of
 from progressive.people.roles import ALLOWED, Deed
 
 _REF = "#/components/schemas/{name}"
+_OWN_HEADERS = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After"}
 _PARAM = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
 
@@ -85,6 +86,8 @@ def _responses(route: Route, refs: dict[int, Any]) -> dict[str, Any]:
             "description": "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes),
             "content": {MEDIA_TYPE: {"schema": refs[id(Problem)]}},
         }
+        if name := _OWN_HEADERS.get(status):
+            responses[str(status)]["headers"] = {name: {"schema": {"type": "string"}}}
     return responses
 
 
