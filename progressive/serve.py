@@ -73,6 +73,7 @@ def load_app(
     if os.getppid() != parent:
         raise SystemExit("the parent is gone")
     services = services_of(folder, connect(address).client, behind_tls=behind_tls)
+    services.devices.seen.keep_writing()
     return WholeRequests(create_app(services), threads, services.limits.body_bytes_max)
 
 

@@ -125,6 +125,7 @@ def test_a_rotated_key_is_good_beside_the_last_one_and_a_revoked_device_is_not_h
     assert (device["device"], device["active"]) == ("hub-101", False)
     shown = call(controller, "device", "list").stdout
     assert "(revoked)" in shown
+    until(lambda: "MB-101" in done(controller, "device", "list")["devices"][0]["seen_ms"])
     assert refused(controller, *words)[0] == 1
 
 

@@ -96,13 +96,14 @@ class WishSettled(Answer, frozen=True, kw_only=True):
 
 
 class DeviceAnswer(Answer, frozen=True, kw_only=True):
-    """A device; `key` is shown once, when it is made."""
+    """A device; `key` is shown once, when it is made; `seen_ms` is its last post for each table."""
 
     device: str
     kind: str
     tables: list[str]
     active: bool
     key: str = ""
+    seen_ms: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class DevicesAnswer(Answer, frozen=True, kw_only=True):
