@@ -222,7 +222,11 @@ def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 def _answer(route: Route, answer: Any) -> Response:  # noqa: ANN401 - as the route says
     if isinstance(answer, bytes):
-        return Response(answer, mimetype=route.media_type)
+        response = Response(answer, mimetype=route.media_type)
+        if route.media_type == "text/html":
+            response.headers["Content-Security-Policy"] = openapi.page_policy(answer)
+            response.headers["Referrer-Policy"] = "no-referrer"
+        return response
     return Response(msgspec.json.encode(answer), mimetype=route.media_type)
 
 
