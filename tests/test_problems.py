@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from flask.testing import FlaskClient
 from redis import Redis
@@ -20,6 +21,7 @@ from progressive.api.app import ROUTES
 from progressive.api.problems import KINDS, MEDIA_TYPE
 from progressive.api.routes import OF_DEVICES, problems_of
 from progressive.api.services import Services
+from progressive.api.signing import sign_request
 from progressive.devices import Kind
 from progressive.people.roles import Role
 
@@ -450,3 +452,22 @@ def test_a_problem_says_what_is_wrong_and_what_to_do(code: str, desk: Desk) -> N
     if challenge:
         scheme = "Progressive-Signature" if code in OF_DEVICES else "Bearer"
         assert challenge == f'{scheme} realm="progressive"'
+
+
+def test_what_a_device_signed_for_one_address_is_good_for_no_other(desk: Desk) -> None:
+    said = msgspec.json.encode({"table": "MB-101", "epoch": 5, "sequence": 1, "round": 1})
+    now = desk.services.now_ms()
+    headers = {
+        "Progressive-Device": "hub",
+        "Progressive-Time": str(now),
+        "Progressive-Signature": sign_request(desk.hub.key, "POST", "/v1/messages", now, said),
+    }
+
+    def post(path: str) -> str:
+        answer = desk.bare.post(path, data=said, headers=headers, content_type="application/json")
+        return str(json_of(answer).get("code", "taken"))
+
+    assert [post(path) for path in ("/v1/cards", "/v1/messages/batch", "/v1/messages?x=1")] == [
+        "wrong_signature"
+    ] * 3
+    assert post("/v1/messages") == "taken"

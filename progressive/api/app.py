@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from flask import Flask, request
 from redis.exceptions import RedisClusterException, RedisError
-from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.wrappers import Request, Response
 
 from meters.errors import Refused
@@ -67,9 +67,16 @@ def create_app(services: Services) -> Flask:
             methods=[endpoint.route.method],
             provide_automatic_options=False,
         )
+    app.before_request(_insist_on_one_address)
     app.register_error_handler(HTTPException, _no_route)
     app.wsgi_app = DevicePosts(endpoints, app.wsgi_app)  # type: ignore[method-assign]  # Flask's way
     return app
+
+
+def _insist_on_one_address() -> None:
+    """Refuse slashes in front, which Flask passes over: a proxy's rules name one address only."""
+    if request.environ["PATH_INFO"].startswith("//"):
+        raise NotFound
 
 
 def _no_route(error: HTTPException) -> Response:
