@@ -11,6 +11,7 @@ import msgspec
 from meters.errors import Refused
 from meters.site import Change, SiteJournal
 from progressive.draws.vault import Vault
+from progressive.last_seen import LastSeen, last_seen
 
 KEY_BYTES: Final = 32
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # it travels in a header
@@ -52,6 +53,7 @@ class Devices:
     def __init__(self, journal: SiteJournal, vault: Vault) -> None:
         self._journal = journal
         self._vault = vault
+        self.seen = LastSeen(journal)
         self._trusted: dict[str, tuple[float, Device, list[bytes]]] = {}
 
     def trusted(self, name: str) -> tuple[Device, list[bytes]] | None:
@@ -79,6 +81,10 @@ class Devices:
     def all(self) -> list[Device]:
         """List the devices by name."""
         return stored_devices(self._journal)
+
+    def last_seen(self) -> dict[str, dict[str, int]]:
+        """Tell when each device last posted for each table, as of some seconds ago."""
+        return last_seen(self._journal)
 
     def add(self, name: str, kind: Kind, tables: list[str], by: str) -> bytes:
         """Add a device; its key is told once."""

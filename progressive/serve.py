@@ -39,7 +39,7 @@ TO_ROOT: Final = {"handlers": [], "propagate": True}
 LOGGING: Final = {"loggers": {"_granian": TO_ROOT, "granian.access": TO_ROOT}}
 
 
-def services_of(folder: DataFolder, client: Client) -> Services:
+def services_of(folder: DataFolder, client: Client, *, behind_tls: bool = False) -> Services:
     """Put together what the handlers work with."""
     site = read_site(folder, None).site
     vaults = load_vaults(folder)
@@ -61,15 +61,19 @@ def services_of(folder: DataFolder, client: Client) -> Services:
         devices=Devices(journal, vaults.devices),
         shelf=Shelf(folder.logs),
         now_ms=now_ms,
+        behind_tls=behind_tls,
     )
 
 
-def load_app(folder: DataFolder, address: str, parent: int, threads: int) -> WholeRequests:
+def load_app(
+    folder: DataFolder, address: str, parent: int, threads: int, *, behind_tls: bool
+) -> WholeRequests:
     """Make the application in a worker process, which ends when its parent does."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         raise SystemExit("the parent is gone")
-    services = services_of(folder, connect(address).client)
+    services = services_of(folder, connect(address).client, behind_tls=behind_tls)
+    services.devices.seen.keep_writing()
     return WholeRequests(create_app(services), threads, services.limits.body_bytes_max)
 
 
@@ -79,7 +83,16 @@ def load_app(folder: DataFolder, address: str, parent: int, threads: int) -> Who
 @click.option("--listen", required=True, type=ListenAddress())
 @click.option("--workers", default=1, type=click.IntRange(1, 64))
 @click.option("--threads", default=4, type=click.IntRange(1, 256))
-def main(data: Path, address: str, listen: tuple[str, int], workers: int, threads: int) -> None:
+@click.option("--behind-tls", is_flag=True)
+def main(  # noqa: PLR0913 - one parameter an option
+    *,
+    data: Path,
+    address: str,
+    listen: tuple[str, int],
+    workers: int,
+    threads: int,
+    behind_tls: bool,
+) -> None:
     """Serve the API of a data folder until told to stop."""
     forbid_core_dumps()
     folder = DataFolder(data)
@@ -96,7 +109,7 @@ def main(data: Path, address: str, listen: tuple[str, int], workers: int, thread
         log_dictconfig=LOGGING,
         workers_kill_timeout=STOP_WAIT_S,
     )
-    load = partial(load_app, folder, address, os.getpid(), threads)
+    load = partial(load_app, folder, address, os.getpid(), threads, behind_tls=behind_tls)
     server.serve(target_loader=load, wrap_loader=False)
 
 

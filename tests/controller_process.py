@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -145,7 +146,7 @@ class ControllerProcess:
             return 0, {}
 
     def is_ready(self) -> bool:
-        return self.request("/v1/ready")[1].get("links") == {"royal": "open"}
+        return self.request("/v1/ready")[0] == HTTPStatus.OK
 
     def post(self, device: str, key: bytes, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Post a message as a device does."""

@@ -277,3 +277,42 @@ def transferred(services: Services, number: int, to_link: str, to: str) -> str:
         if "code" in answer:
             break
     return str(answer.get("code") or answer["result"])
+
+
+def seen(http: FlaskClient) -> dict[str, dict[str, int]]:
+    found = json_of(http.get("/v1/devices"))["devices"]
+    return {each["device"]: each.get("seen_ms", {}) for each in found}
+
+
+def test_a_technician_sees_when_each_device_last_posted_and_for_which_table(
+    services: Services, http: FlaskClient, hub: Hub
+) -> None:
+    silent = services.devices.add("hub-102", Kind.HUB, ["MB-102"], "admin")
+    key = services.devices.add("gate", Kind.GATEWAY, ["MB-101", "MB-102", "DA-201"], "admin")
+    person(services, http, "tom", Role.TECHNICIAN)
+    before = now_ms()
+    for kind in ("state", "heartbeat"):
+        hub.post("/v1/messages", message(kind=kind, seats=[]))
+    said = [message(table=table, device="h") for table in ("MB-102", "DA-201", "AU-301")]
+    Hub(http, "gate", key).post("/v1/messages/batch", {"messages": said})
+    Hub(http, "hub-102", silent).post("/v1/messages", message(table="MB-101"))  # not its own
+    services.devices.seen.write()
+    found = seen(http)
+    assert {name: set(tables) for name, tables in found.items()} == {
+        "hub-101": {"MB-101"},
+        "hub-102": set(),
+        "gate": {"MB-102", "DA-201"},
+    }
+    assert before <= found["hub-101"]["MB-101"] <= now_ms()
+
+
+def test_what_was_seen_is_written_once_and_in_no_journal(
+    services: Services, hub: Hub, client: Redis
+) -> None:
+    head = SiteJournal(client).head()
+    hub.post("/v1/messages", message())
+    services.devices.seen.write()
+    client.delete("{site}:seen")
+    services.devices.seen.write()
+    assert client.exists("{site}:seen") == 0
+    assert SiteJournal(client).head() == head

@@ -93,3 +93,73 @@ def test_a_child_that_does_not_heed_is_killed_with_what_it_started(
     assert all(map(is_alive, pids))
     child.stop()
     until(lambda: not any(map(is_alive, pids)))
+
+
+RAISES = """
+import json
+def read(body):
+    try:
+        int(body)
+    except ValueError as error:
+        raise RuntimeError(f"cannot read {body}\\n{body}\\n  File \\"{body}\\"\\n") from error
+print("before")
+print(json.dumps({"level": "warning", "message": "in form"}), flush=True)
+read("Secret-Word")
+"""
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_of_an_exception_that_a_child_dies_of_the_log_has_type_and_place_and_no_word(
+    make: Make, path: Path
+) -> None:
+    child = make(python(RAISES))
+    child.start()
+    until(lambda: len(lines(path)) == 4)
+    assert "Secret-Word" not in path.read_text(encoding="utf-8")
+    before, in_form, first, second = lines(path)
+    assert (before["message"], in_form["message"]) == ("before", "in form")
+    assert (first["level"], first["error"], first["at"]) == (
+        "error",
+        "ValueError",
+        ["<string>:5 read"],
+    )
+    assert (second["error"], second["at"]) == (
+        "RuntimeError",
+        ["<string>:10 <module>", "<string>:7 read"],
+    )
+
+
+def test_after_an_exception_in_a_thread_a_child_is_heard_again(make: Make, path: Path) -> None:
+    code = (
+        "import sys, threading, time\n"
+        "def fail(): raise KeyError('moon')\n"
+        "thread = threading.Thread(target=fail); thread.start(); thread.join()\n"
+        "while True: time.sleep(0.05); print('plain', flush=True)"
+    )
+    make(python(code)).start()
+    until(lambda: any(line["message"] == "plain" for line in lines(path)))
+
+
+def test_after_an_exception_a_child_is_heard_again_at_once_when_it_speaks_in_form(
+    make: Make, path: Path
+) -> None:
+    code = (
+        "import json, threading\n"
+        "def fail(): raise KeyError('Secret-Word\\nSecret-Word')\n"
+        "def fall(): raise ExceptionGroup('Secret-Word', [ValueError('Secret-Word')])\n"
+        "for each in (fail, fall):\n"
+        "    thread = threading.Thread(target=each); thread.start(); thread.join()\n"
+        "print('Secret-Word', flush=True)\n"
+        "print(json.dumps({'message': 'in form'})); print('plain', flush=True)"
+    )
+    child = make(python(code))
+    child.start()
+    until(lambda: any(line["message"] == "plain" for line in lines(path)))
+    assert "Secret-Word" not in path.read_text(encoding="utf-8")
+    assert [line.get("error") for line in lines(path)][1] == "KeyError"
+    assert lines(path)[-2]["message"] == "in form"

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import sqlite3
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from meters.entries import read_entry
 from meters.link import Meters
 from meters.server import EmbeddedServer
 from meters.state import GROWING, PARTS, Award
-from progressive.audit.history import AwardRecord, History
+from progressive.audit.history import AwardRecord, Between, History
 from progressive.audit.index import Index, IndexStale
 from progressive.audit.index_file import index_file, open_index
 from progressive.gaming_day import DAY, GamingDays
@@ -287,6 +287,29 @@ def test_a_day_has_its_entries_its_flows_and_every_account_at_its_close(client: 
     assert first.balance.numbers["head"] == third.last - 1
     assert third.balance is None
     assert history.days(after=days[0], limit=1) == [days[1]]
+
+
+def test_rounds_and_awards_are_listed_by_gaming_day(client: Redis) -> None:
+    Play(client).play(60)
+    history = History(filled(on_days(journal(client), 0, 1, 3)).connection)
+    days = history.days()
+    every = history.rounds("T1", limit=1000).items
+    won = history.awards(limit=1000).items
+    assert won
+    bounds = [None, days[0] - DAY, *days, days[1] + DAY, days[2] + DAY]
+    for first, last in product(bounds, bounds):
+        low, high = first or dt.date.min, last or dt.date.max
+        between = Between(first, last)
+        rounds = [one for one in every if low <= DAYS.day_of(one.locked_at or one.over_at) <= high]
+        assert history.rounds("T1", limit=1000, between=between).items == rounds
+        awards = [one for one in won if low <= DAYS.day_of(one.won_at) <= high]
+        assert history.awards(limit=1000, between=between).items == awards
+        paid = [one for one in awards if one.state == "paid"]
+        assert history.awards(limit=1000, state="paid", between=between).items == paid
+    second = Between(days[1], days[1])
+    whole = history.rounds("T1", between=second).items
+    page = history.rounds("T1", whole[0].round, 2, second)
+    assert page.items == whole[1:3]
 
 
 def test_an_index_behind_its_log_catches_up_and_a_lost_one_is_made_again(

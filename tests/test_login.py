@@ -1,7 +1,9 @@
 """Logging in: what is refused, and that a refusal tells nobody which names there are."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
@@ -12,10 +14,13 @@ from test_api import http, json_of, now_ms, services
 from werkzeug.test import TestResponse
 
 from meters.errors import Refused
+from meters.site import SiteJournal
 from progressive.api.app import create_app
+from progressive.api.auth import CSRF_HEADER, SESSION_COOKIE
 from progressive.api.services import Limits, Services
 from progressive.people.roles import Role
 from progressive.people.sessions import IDLE_S, SESSION_S, Sessions
+from progressive.people.users import Users
 
 __all__ = ["http", "services"]  # fixtures
 
@@ -104,3 +109,114 @@ def test_no_session_lasts_longer_than_a_shift(services: Services) -> None:
     told, _ = services.sessions.begin("ann")
     later = Sessions(services.users._journal, services.users, lambda: now_ms() + SESSION_S * 1000)  # noqa: SLF001
     assert later.find(told) is None
+
+
+CHOSEN = "correct horse battery"
+
+
+def change(http: FlaskClient, old: str, new: str, csrf: str) -> TestResponse:
+    said = {"old": old, "new": new}
+    return http.post("/v1/session/password", json=said, headers={CSRF_HEADER: csrf})
+
+
+def test_a_person_changes_their_own_password_and_their_other_sessions_end(
+    services: Services, http: FlaskClient
+) -> None:
+    given = services.users.put("ann", [Role.DEALER], "admin")
+    elsewhere = create_app(services).test_client()
+    log_in(elsewhere, "ann", given)
+    csrf = json_of(log_in(http, "ann", given))["csrf"]
+    before = http.get_cookie(SESSION_COOKIE)
+    assert before
+    changed = change(http, given, CHOSEN, csrf)
+    assert changed.status_code == 200, changed.text
+    assert json_of(changed)["user"] == "ann"
+    assert elsewhere.get("/v1/session").status_code == 401
+    assert services.sessions.find(before.value) is None
+    assert http.get("/v1/session").get_json() == json_of(changed)
+    assert log_in(elsewhere, "ann", given).status_code == 401
+    assert log_in(elsewhere, "ann", CHOSEN).status_code == 200
+
+
+def test_a_changed_password_is_in_the_journal_without_being_told(
+    services: Services, http: FlaskClient, client: Redis
+) -> None:
+    given = services.users.put("ann", [Role.DEALER], "admin")
+    change(http, given, CHOSEN, json_of(log_in(http, "ann", given))["csrf"])
+    *_, (_, last) = SiteJournal(client).entries()
+    entry = json.loads(last)
+    assert (entry["k"], entry["by"], entry["body"]) == (
+        "user_password",
+        "ann",
+        {"user": "ann", "roles": ["dealer"]},
+    )
+
+
+def test_a_wrong_old_password_counts_as_a_try_to_log_in(
+    services: Services, http: FlaskClient
+) -> None:
+    given = services.users.put("ann", [Role.DEALER], "admin")
+    csrf = json_of(log_in(http, "ann", given))["csrf"]
+    codes = [json_of(change(http, GUESS, CHOSEN, csrf))["code"] for _ in range(6)]
+    assert codes == ["wrong_password"] * 5 + ["locked_out"]
+    assert json_of(log_in(http, "ann", given))["code"] == "locked_out"
+
+
+@pytest.mark.parametrize(
+    ("new", "csrf", "code"),
+    [("short", True, "bad_body"), ("", True, "bad_body"), (CHOSEN, False, "csrf")],
+)
+def test_a_password_stays_when_its_change_is_refused(
+    new: str, csrf: bool, code: str, services: Services, http: FlaskClient
+) -> None:
+    given = services.users.put("ann", [Role.DEALER], "admin")
+    told = json_of(log_in(http, "ann", given))["csrf"]
+    assert json_of(change(http, given, new, told if csrf else ""))["code"] == code
+    assert log_in(http, "ann", given).status_code == 200
+
+
+def test_the_same_password_again_is_no_change(services: Services, http: FlaskClient) -> None:
+    given = services.users.put("ann", [Role.DEALER], "admin")
+    csrf = json_of(log_in(http, "ann", given))["csrf"]
+    assert json_of(change(http, given, given, csrf))["code"] == "bad_call"
+
+
+@pytest.mark.parametrize("moment", ["_fresh", "_known"])
+def test_whoever_is_retired_while_choosing_a_password_stays_retired(
+    moment: str, services: Services, client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = services.users
+    given = users.put("ann", [Role.DEALER], "admin")
+    others = Users(SiteJournal(client), now_ms)
+    real = getattr(users, moment)
+
+    def meanwhile(*args: Any) -> Any:  # noqa: ANN401 - as it is
+        found = real(*args)
+        if (ann := others.find("ann")) and ann.active:
+            others.retire("ann", "admin")
+        return found
+
+    monkeypatch.setattr(users, moment, meanwhile)
+    with pytest.raises(Refused, match="there is no user"):
+        users.change_password("ann", given, CHOSEN)
+    ann = users.find("ann")
+    assert ann
+    assert not ann.active
+
+
+@pytest.mark.parametrize("behind_tls", [False, True])
+def test_a_cookie_is_for_tls_only_where_a_proxy_speaks_it(
+    behind_tls: bool, services: Services
+) -> None:
+    given = services.users.put("ann", [Role.DEALER], "admin")
+    http = create_app(replace(services, behind_tls=behind_tls)).test_client()
+    cookie = log_in(http, "ann", given).headers["Set-Cookie"]
+    assert ("; Secure" in cookie) is behind_tls
+    assert "; HttpOnly" in cookie
+    assert "; SameSite=Strict" in cookie
+
+
+def test_an_empty_password_is_refused_and_none_is_drawn_for_it(services: Services) -> None:
+    services.users.put("ann", [Role.DEALER], "admin")
+    with pytest.raises(Refused, match="12 characters"):
+        services.users.give_password("ann", "ann", password="")

@@ -77,6 +77,22 @@ def test_a_day_is_told_with_what_was_posted_in_it(http: FlaskClient) -> None:
 
 
 @pytest.mark.usefixtures("sealed")
+@pytest.mark.parametrize(
+    ("lists", "name"), [("tables/MB-101/rounds", "rounds"), ("links/royal/past/awards", "awards")]
+)
+def test_a_list_of_the_past_is_asked_for_by_gaming_day(
+    lists: str, name: str, http: FlaskClient
+) -> None:
+    [day] = json_of(http.get("/v1/links/royal/past/days"))["days"]
+    [first] = json_of(http.get(f"/v1/{lists}?from={day}&to={day}&limit=1"))[name]
+    assert first
+    assert json_of(http.get(f"/v1/{lists}?to=2001-01-01"))[name] == []
+    assert json_of(http.get(f"/v1/{lists}?from=2999-01-01"))[name] == []
+    wrong = http.get(f"/v1/{lists}?from=today")
+    assert (wrong.status_code, json_of(wrong)["code"]) == (422, "bad_query")
+
+
+@pytest.mark.usefixtures("sealed")
 def test_every_log_is_read_from_its_first_entry_and_proved(http: FlaskClient) -> None:
     logs = json_of(http.get("/v1/logs"))["logs"]
     assert [log["log"] for log in logs] == ["royal", "site"]

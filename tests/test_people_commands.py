@@ -102,6 +102,16 @@ def test_roles_change_passwords_are_reset_and_people_retire(controller: Controll
     assert (code, "there is, or was, a user rita" in said) == (1, True)
 
 
+def test_the_meters_of_a_running_controller_are_shown_by_its_folder(
+    controller: ControllerProcess,
+) -> None:
+    told = done(controller, "meters", "royal")
+    assert [level["level"] for level in told["levels"]] == ["star", "spade", "heart", "must_hit"]
+    nowhere = [PROGRAM, "meters", "royal"]
+    found = subprocess.run(nowhere, capture_output=True, text=True, check=False)  # noqa: S603 - see above
+    assert (found.returncode, "--data" in found.stderr) == (2, True)
+
+
 def test_the_last_administrator_stays(controller: ControllerProcess) -> None:
     code, said = refused(controller, "user", "retire", "admin", "--second", "admin", told="x\n")
     assert (code, "is the last administrator" in said) == (1, True)
@@ -125,6 +135,7 @@ def test_a_rotated_key_is_good_beside_the_last_one_and_a_revoked_device_is_not_h
     assert (device["device"], device["active"]) == ("hub-101", False)
     shown = call(controller, "device", "list").stdout
     assert "(revoked)" in shown
+    until(lambda: "MB-101" in done(controller, "device", "list")["devices"][0]["seen_ms"])
     assert refused(controller, *words)[0] == 1
 
 

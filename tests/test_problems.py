@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from flask.testing import FlaskClient
 from redis import Redis
@@ -18,8 +19,9 @@ from meters.replay import audit
 from meters.server import EmbeddedServer
 from progressive.api.app import ROUTES
 from progressive.api.problems import KINDS, MEDIA_TYPE
-from progressive.api.routes import problems_of
+from progressive.api.routes import OF_DEVICES, problems_of
 from progressive.api.services import Services
+from progressive.api.signing import sign_request
 from progressive.devices import Kind
 from progressive.people.roles import Role
 
@@ -261,24 +263,24 @@ def twice_in_a_batch(desk: Desk) -> TestResponse:
     return desk.gateway.post("/v1/messages/batch", {"messages": [said, said]})
 
 
-def cut_off(desk: Desk) -> TestResponse:
+def cut_off(desk: Desk, path: str = "/v1/tables") -> TestResponse:
     """What a server that is gone looks like; at the end it is there again."""
     pool = desk.client.connection_pool
-    path = pool.connection_kwargs["path"]
-    pool.connection_kwargs["path"] = f"{path}.gone"
+    socket = pool.connection_kwargs["path"]
+    pool.connection_kwargs["path"] = f"{socket}.gone"
     pool.reset()
     try:
-        return desk.http.get("/v1/ready")
+        return desk.ask(path)
     finally:
-        pool.connection_kwargs["path"] = path
+        pool.connection_kwargs["path"] = socket
         pool.reset()
 
 
-def not_audited(desk: Desk) -> TestResponse:
+def not_audited(desk: Desk, ask: Callable[[Desk], TestResponse]) -> TestResponse:
     """A library that was loaded anew has forgotten who vouched for the link."""
     desk.client.function_load(source(), replace=True)
     try:
-        return desk.say([1])
+        return ask(desk)
     finally:
         audit(desk.services.controllers["royal"].meters)
 
@@ -372,10 +374,33 @@ PROVOKED: dict[str, Callable[[Desk], TestResponse]] = {
     ),
     "proposal_settled": settled,
     # whether anything can be taken at all
-    "not_audited": not_audited,
+    "not_audited": lambda d: not_audited(d, lambda desk: desk.say([1])),
     "link_down": cut_off,
     "defect": defect,
 }
+
+
+def test_it_is_ready_while_every_link_takes_wagers(desk: Desk) -> None:
+    answer = desk.http.get("/v1/ready")
+    assert (answer.status_code, json_of(answer)) == (
+        200,
+        {"status": "ok", "links": {"royal": "open"}},
+    )
+
+
+def test_it_is_not_ready_while_a_link_awaits_its_audit_and_lives(desk: Desk) -> None:
+    answer = not_audited(desk, lambda desk: desk.http.get("/v1/ready"))
+    assert (answer.status_code, json_of(answer)["code"]) == (503, "not_audited")
+    assert json_of(answer)["facts"] == {"links": {"royal": "awaits its audit"}}
+    health = not_audited(desk, lambda desk: desk.http.get("/v1/health"))
+    assert (health.status_code, json_of(health)) == (200, {"status": "ok"})
+
+
+def test_it_is_not_ready_while_the_store_does_not_answer_and_lives(desk: Desk) -> None:
+    answer = cut_off(desk, "/v1/ready")
+    assert (answer.status_code, json_of(answer)["code"]) == (503, "link_down")
+    assert json_of(answer)["facts"] == {"links": {"royal": "does not answer"}}
+    assert cut_off(desk, "/v1/health").status_code == 200
 
 
 def test_a_query_with_thousands_of_digits_is_refused_like_any_other_that_is_too_large(
@@ -383,6 +408,30 @@ def test_a_query_with_thousands_of_digits_is_refused_like_any_other_that_is_too_
 ) -> None:
     answer = desk.ask(f"{ROYAL}/awards?after={'9' * 5000}")
     assert (answer.status_code, json_of(answer)["code"]) == (422, "bad_query")
+
+
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        (f"{ROYAL}/awards?limti=5", "'limti': it takes after, limit, once each"),
+        (f"{ROYAL}/awards?limit=5&limit=6", "'limit': it takes after, limit, once each"),
+        ("/v1/tables?limit=5", "'limit': it takes none"),
+        ("/v1/health?verbose", "'verbose': it takes none"),
+    ],
+)
+def test_a_parameter_that_is_not_known_is_refused_with_those_that_are(
+    path: str, detail: str, desk: Desk
+) -> None:
+    answer = desk.ask(path)
+    assert (answer.status_code, json_of(answer)["code"]) == (422, "bad_query")
+    assert json_of(answer)["detail"] == detail
+
+
+def test_a_device_that_signs_a_parameter_is_refused_and_has_changed_nothing(desk: Desk) -> None:
+    said = {"table": "MB-101", "epoch": 5, "sequence": 1, "round": 1, "seats": [1]}
+    answer = desk.hub.post("/v1/messages?x=1", said)
+    assert (answer.status_code, json_of(answer)["code"]) == (422, "bad_query")
+    assert json_of(desk.ask("/v1/tables/MB-101"))["seats"] == []
 
 
 def test_nothing_is_documented_that_cannot_be_met() -> None:
@@ -398,3 +447,27 @@ def test_a_problem_says_what_is_wrong_and_what_to_do(code: str, desk: Desk) -> N
     assert (problem["code"], response.status_code) == (code, KINDS[code].status), problem
     assert problem["detail"]
     assert problem["remedy"]
+    challenge = response.headers.get("WWW-Authenticate", "")
+    assert bool(challenge) is (response.status_code == 401)
+    if challenge:
+        scheme = "Progressive-Signature" if code in OF_DEVICES else "Bearer"
+        assert challenge == f'{scheme} realm="progressive"'
+
+
+def test_what_a_device_signed_for_one_address_is_good_for_no_other(desk: Desk) -> None:
+    said = msgspec.json.encode({"table": "MB-101", "epoch": 5, "sequence": 1, "round": 1})
+    now = desk.services.now_ms()
+    headers = {
+        "Progressive-Device": "hub",
+        "Progressive-Time": str(now),
+        "Progressive-Signature": sign_request(desk.hub.key, "POST", "/v1/messages", now, said),
+    }
+
+    def post(path: str) -> str:
+        answer = desk.bare.post(path, data=said, headers=headers, content_type="application/json")
+        return str(json_of(answer).get("code", "taken"))
+
+    assert [post(path) for path in ("/v1/cards", "/v1/messages/batch", "/v1/messages?x=1")] == [
+        "wrong_signature"
+    ] * 3
+    assert post("/v1/messages") == "taken"

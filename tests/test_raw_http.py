@@ -68,7 +68,9 @@ def test_a_body_in_chunks_that_are_too_many_is_too_large(port: int) -> None:
     assert (status, json.loads(body)["code"]) == (413, "too_large")
 
 
-@pytest.mark.parametrize("path", ["/v1//health", "/v1/health/", "/v1/tables//MB-101"])
+@pytest.mark.parametrize(
+    "path", ["/v1//health", "/v1/health/", "/v1/tables//MB-101", "//v1/health", "///v1/health"]
+)
 def test_another_spelling_of_an_address_is_no_address_and_never_a_redirect(
     port: int, path: str
 ) -> None:

@@ -60,6 +60,7 @@ MATRIX = {
     "login": "*",
     "who": "DSCATM",
     "logout": "DSCATM",
+    "change_password": "DSCATM",
     "users": "M",
     "propose_user": "M",
     "approve_user": "M",

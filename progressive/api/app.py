@@ -7,12 +7,13 @@ import re
 import secrets
 import time
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import redis
 from flask import Flask, request
-from werkzeug.exceptions import HTTPException, MethodNotAllowed
+from redis.exceptions import RedisClusterException, RedisError
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
 from werkzeug.wrappers import Request, Response
 
 from meters.errors import Refused
@@ -24,6 +25,7 @@ from progressive.api.auth import (
     Rates,
     Signed,
     admit,
+    challenge,
     count_login,
     identify,
 )
@@ -65,9 +67,16 @@ def create_app(services: Services) -> Flask:
             methods=[endpoint.route.method],
             provide_automatic_options=False,
         )
+    app.before_request(_insist_on_one_address)
     app.register_error_handler(HTTPException, _no_route)
     app.wsgi_app = DevicePosts(endpoints, app.wsgi_app)  # type: ignore[method-assign]  # Flask's way
     return app
+
+
+def _insist_on_one_address() -> None:
+    """Refuse slashes in front, which Flask passes over: a proxy's rules name one address only."""
+    if request.environ["PATH_INFO"].startswith("//"):
+        raise NotFound
 
 
 def _no_route(error: HTTPException) -> Response:
@@ -107,14 +116,14 @@ class Endpoint:
         try:
             signed = identify(asked, route, self.services)
             admit(signed, asked, route, self.services, self._rates)
-            params |= {query.name: _query(query, asked) for query in route.query}
+            params |= _queries(route, asked)
             body = _body(asked, self._decoder) if self._decoder else None
             count_login(asked, route, self.services, self._rates)
             call = Call(self.services, signed.caller, params, body)
             response = _answer(route, route.handler(call))
         except (ProblemError, Refused) as problem:
             response = _problem(_document(problem, number))
-        except (redis.RedisError, ServerError) as error:
+        except (RedisError, RedisClusterException, ServerError) as error:
             log.warning("store", extra={"request": number, "error": type(error).__name__})
             response = _problem(document("link_down", "the store does not answer", {}, number))
         except HTTPException as error:
@@ -153,6 +162,19 @@ class DevicePosts:
         asked = Request(environ)
         asked.max_content_length = endpoint.services.limits.body_bytes_max
         return endpoint.respond(asked, {})(environ, start_response)
+
+
+def _queries(route: Route, asked: Request) -> dict[str, Any]:
+    """Read the parameters; one that is misspelt would change the answer without a word."""
+    if asked.query_string:
+        known = [query.name for query in route.query]
+        odd = [name for name in asked.args if name not in known]
+        twice = [name for name, values in asked.args.lists() if len(values) > 1]
+        if odd or twice:
+            allowed = f"it takes {', '.join(known)}, once each" if known else "it takes none"
+            named = ", ".join(f"{name[:64]!r}" for name in (odd or twice)[:8])
+            raise ProblemError("bad_query", f"{named}: {allowed}")
+    return {query.name: _query(query, asked) for query in route.query}
 
 
 def _query(query: Query, asked: Request) -> int | str | dt.date | None:
@@ -207,7 +229,11 @@ def _whole(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 def _answer(route: Route, answer: Any) -> Response:  # noqa: ANN401 - as the route says
     if isinstance(answer, bytes):
-        return Response(answer, mimetype=route.media_type)
+        response = Response(answer, mimetype=route.media_type)
+        if route.media_type == "text/html":
+            response.headers["Content-Security-Policy"] = openapi.page_policy(answer)
+            response.headers["Referrer-Policy"] = "no-referrer"
+        return response
     return Response(msgspec.json.encode(answer), mimetype=route.media_type)
 
 
@@ -219,8 +245,10 @@ def _document(problem: ProblemError | Refused, number: str) -> Problem:
 
 def _problem(problem: Problem) -> Response:
     response = Response(msgspec.json.encode(problem), problem.status, mimetype=MEDIA_TYPE)
-    if problem.status == 429:  # noqa: PLR2004 - the status itself
+    if problem.status == HTTPStatus.TOO_MANY_REQUESTS:
         response.headers["Retry-After"] = "1"
+    if problem.status == HTTPStatus.UNAUTHORIZED:
+        response.headers["WWW-Authenticate"] = challenge(problem.code)
     return response
 
 
@@ -239,7 +267,8 @@ def _finish(asked: Request, response: Response, signed: Signed, call: Call | Non
         answer = sign_answer(signed.key, signed.signature, response.status_code, body)
         response.headers[SIGNATURE_HEADER] = answer
     if call and "set_session" in call.params:
-        _set_cookie(response, call.params["set_session"], secure=asked.is_secure)
+        secure = call.services.behind_tls or asked.is_secure
+        _set_cookie(response, call.params["set_session"], secure=secure)
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
 
@@ -248,7 +277,7 @@ def _set_cookie(response: Response, told: str, *, secure: bool) -> None:
     if told:
         response.set_cookie(SESSION_COOKIE, told, httponly=True, samesite="Strict", secure=secure)
     else:
-        response.delete_cookie(SESSION_COOKIE)
+        response.delete_cookie(SESSION_COOKIE, httponly=True, samesite="Strict", secure=secure)
 
 
 def _named(call: Call | None) -> dict[str, Any]:

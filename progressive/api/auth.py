@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from werkzeug.wrappers import Request
 
 from progressive.api.problems import ProblemError
-from progressive.api.routes import Route
+from progressive.api.routes import OF_DEVICES, Route
 from progressive.api.services import Caller, Services
 from progressive.api.signing import same, sign_request
 from progressive.devices import Device, Kind
@@ -20,8 +20,9 @@ SIGNATURE_HEADER = "Progressive-Signature"
 CSRF_HEADER = "X-CSRF-Token"
 SESSION_COOKIE = "progressive_session"
 TIME = re.compile(r"0|[1-9][0-9]{0,15}")  # as it is signed, so without leading zeros
-LOGIN = "login"  # the route
+PASSWORD_ROUTES = frozenset({"login", "change_password"})
 BUCKETS_MAX = 10_000
+REALM = "progressive"
 SAFE = frozenset({"GET", "HEAD"})
 
 
@@ -61,9 +62,15 @@ def admit(
         raise ProblemError("person_needed", f"{caller.name} is a program: two persons must agree")
 
 
+def challenge(code: str) -> str:
+    """Say how one would be let in, as RFC 9110 has it for every 401."""
+    scheme = SIGNATURE_HEADER if code in OF_DEVICES else "Bearer"
+    return f'{scheme} realm="{REALM}"'
+
+
 def count_login(request: Request, route: Route, services: Services, rates: "Rates") -> None:
     """Let an address try a few passwords: a hash is slow to work out, and names can be guessed."""
-    if route.name == LOGIN:
+    if route.name in PASSWORD_ROUTES:
         limits = services.limits
         rates.count(f"@{request.remote_addr}", limits.logins_a_second, limits.login_burst)
 

@@ -1,6 +1,8 @@
 """The OpenAPI 3.1 document, made of the routes and wire types, and a page to look at it."""
 
+import base64
 import datetime as dt
+import hashlib
 import re
 from functools import partial
 from importlib.metadata import version
@@ -15,6 +17,7 @@ from progressive.api.routes import Call, Query, Route, problems_of
 from progressive.people.roles import ALLOWED, Deed
 
 _REF = "#/components/schemas/{name}"
+_OWN_HEADERS = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After"}
 _PARAM = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
 
@@ -85,6 +88,8 @@ def _responses(route: Route, refs: dict[int, Any]) -> dict[str, Any]:
             "description": "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes),
             "content": {MEDIA_TYPE: {"schema": refs[id(Problem)]}},
         }
+        if name := _OWN_HEADERS.get(status):
+            responses[str(status)]["headers"] = {name: {"schema": {"type": "string"}}}
     return responses
 
 
@@ -124,6 +129,19 @@ def _query_parameter(query: Query) -> dict[str, Any]:
 
 def _serve(body: bytes, _: Call) -> bytes:
     return body
+
+
+def page_policy(page: bytes) -> str:
+    """Write the page's Content-Security-Policy: its own script and style, and our own answers."""
+    script, style = (
+        base64.b64encode(hashlib.sha256(part).digest()).decode()
+        for tag in (b"script", b"style")
+        for part in re.findall(b"<%b>(.*?)</%b>" % (tag, tag), page, re.DOTALL)
+    )
+    return (
+        f"default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
 
 
 def routes(table: tuple[Route, ...]) -> tuple[Route, ...]:

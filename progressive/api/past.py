@@ -11,7 +11,7 @@ from progressive.api.problems import ProblemError
 from progressive.api.routes import Call, Query, Route
 from progressive.api.wire import JournalAnswer
 from progressive.audit.folder import LogFolder
-from progressive.audit.history import STATES, DayRecord, History
+from progressive.audit.history import STATES, Between, DayRecord, History
 from progressive.audit.merkle import ProofError
 from progressive.audit.report import AwardReport, UnknownAward, award_report
 from progressive.audit.shelf import NotSealed
@@ -21,6 +21,7 @@ PAGE = Query("limit", default=100, least=1, most=500)
 AFTER = Query("after", default=0)
 STATE = Query("state", kind=str, words=STATES)
 DAY = Query("after", kind=dt.date)
+FROM, TO = Query("from", kind=dt.date), Query("to", kind=dt.date)  # gaming days, both with
 PROOF_TYPE = "text/plain"  # a C2SP tlog-proof is text
 OLD, NEW = Query("old", default=1, least=1), Query("new")
 
@@ -45,12 +46,16 @@ def _log(call: Call, name: str) -> Iterator[LogFolder]:
         raise ProblemError("not_sealed", str(error)) from None
 
 
+def _between(call: Call) -> Between:
+    return Between(call.params["from"], call.params["to"])
+
+
 def rounds(call: Call) -> wire.Rounds:
     """List a table's rounds that are sealed."""
     table = call.params["table"]
     link = call.services.controller_of(table).meters.link
     with _history(call, link) as history:
-        page = history.rounds(table, call.params["after"], call.params["limit"])
+        page = history.rounds(table, call.params["after"], call.params["limit"], _between(call))
     return wire.Rounds(rounds=page.items, next=page.next)
 
 
@@ -69,7 +74,9 @@ def awards(call: Call) -> wire.PastAwards:
     """List awards of every state."""
     link = call.services.controller(call.params["link"]).meters.link
     with _history(call, link) as history:
-        page = history.awards(call.params["after"], call.params["limit"], call.params["state"])
+        page = history.awards(
+            call.params["after"], call.params["limit"], call.params["state"], _between(call)
+        )
     return wire.PastAwards(awards=page.items, next=page.next)
 
 
@@ -167,12 +174,13 @@ _OF_LINK = ("unknown_link", "not_sealed")
 _OF_TABLE = ("unknown_table", "not_sealed")
 ROUTES = (
     Route("GET", "/v1/tables/{table}/rounds", "rounds", "A table's rounds, sealed ones",
-          (Deed.LOOK,), rounds, wire.Rounds, query=(AFTER, PAGE), problems=_OF_TABLE, tag="past"),
+          (Deed.LOOK,), rounds, wire.Rounds, query=(AFTER, PAGE, FROM, TO), problems=_OF_TABLE,
+          tag="past"),
     Route("GET", "/v1/tables/{table}/rounds/{round:int}", "round", "A sealed round and its awards",
           (Deed.LOOK,), round_, wire.RoundAnswer, problems=(*_OF_TABLE, "unknown_round"),
           tag="past"),
     Route("GET", "/v1/links/{link}/past/awards", "past_awards", "Awards of every state",
-          (Deed.LOOK,), awards, wire.PastAwards, query=(AFTER, PAGE, STATE),
+          (Deed.LOOK,), awards, wire.PastAwards, query=(AFTER, PAGE, STATE, FROM, TO),
           problems=_OF_LINK, tag="past"),
     Route("GET", "/v1/links/{link}/past/awards/{award:int}", "award_story",
           "How an award arose, worked out again", (Deed.LOOK,), award, AwardReport,

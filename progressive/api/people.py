@@ -1,6 +1,6 @@
 """Users, tokens and devices."""
 
-from progressive.api import wire
+from progressive.api import wire_people as wire
 from progressive.api.problems import ProblemError
 from progressive.api.routes import Call, Route
 from progressive.devices import Device, Kind
@@ -57,19 +57,26 @@ def reject(call: Call) -> wire.WishSettled:
     return wire.WishSettled(number=number, result="rejected")
 
 
-def _device(device: Device, key: bytes = b"") -> wire.DeviceAnswer:
+def _device(
+    device: Device, key: bytes = b"", seen_ms: dict[str, int] | None = None
+) -> wire.DeviceAnswer:
     return wire.DeviceAnswer(
         device=device.device,
         kind=device.kind,
         tables=device.tables,
         active=device.active,
         key=key.hex(),
+        seen_ms=seen_ms or {},
     )
 
 
 def devices(call: Call) -> wire.DevicesAnswer:
-    """List the devices."""
-    return wire.DevicesAnswer(devices=[_device(each) for each in call.services.devices.all()])
+    """List the devices, and when each was last heard."""
+    seen = call.services.devices.last_seen()
+    found = call.services.devices.all()
+    return wire.DevicesAnswer(
+        devices=[_device(each, seen_ms=seen.get(each.device)) for each in found]
+    )
 
 
 def add_device(call: Call) -> wire.DeviceAnswer:
@@ -119,8 +126,8 @@ ROUTES = (
     Route("POST", "/v1/users/proposals/{number:int}/reject", "reject_user",
           "Turn a proposal down, or withdraw one's own", PEOPLE, reject, wire.WishSettled,
           tag="people", problems=("unknown_proposal", "not_audited")),
-    Route("GET", "/v1/devices", "devices", "The devices", DEVICES, devices, wire.DevicesAnswer,
-          tag="people"),
+    Route("GET", "/v1/devices", "devices", "The devices, and when each last posted", DEVICES,
+          devices, wire.DevicesAnswer, tag="people"),
     Route("POST", "/v1/devices", "add_device", "Add a device; its key is shown once", DEVICES,
           add_device, wire.DeviceAnswer, wire.DeviceBody, tag="people",
           problems=("unknown_table", "device_exists", "one_table", "not_audited")),

@@ -4,15 +4,20 @@ from typing import Any
 
 import msgspec
 
+from meters.connect import FAILURES
 from meters.report import level_meters
 from meters.seats import seats_of
+from meters.server_error import ServerError
 from meters.state import State, Table
 from progressive.api import wire
+from progressive.api.problems import ProblemError
 from progressive.api.routes import Call, Query, Route
+from progressive.controller import Controller
 from progressive.people.roles import Deed
 
 PAGE = Query("limit", default=100, least=1, most=500)
 AFTER = Query("after", default=0)
+OPEN, SILENT = "open", "does not answer"
 
 
 def health(_: Call) -> wire.Health:
@@ -20,14 +25,21 @@ def health(_: Call) -> wire.Health:
     return wire.Health(status="ok")
 
 
-def ready(call: Call) -> wire.Health:
-    """Tell whether every link takes wagers."""
-    links = {
-        name: "open" if controller.meters.is_audited() else "awaits its audit"
-        for name, controller in call.services.controllers.items()
-    }
-    everything = all(state == "open" for state in links.values())
-    return wire.Health(status="ok" if everything else "closed", links=links)
+def ready(call: Call) -> wire.Readiness:
+    """Tell that every link takes wagers; else a problem, so that a load balancer sees it."""
+    links = {name: _standing(each) for name, each in call.services.controllers.items()}
+    if SILENT in links.values():
+        raise ProblemError("link_down", "the store does not answer", links=links)
+    if set(links.values()) - {OPEN}:
+        raise ProblemError("not_audited", "not every link takes wagers", links=links)
+    return wire.Readiness(status="ok", links=links)
+
+
+def _standing(controller: Controller) -> str:
+    try:
+        return OPEN if controller.meters.is_audited() else "awaits its audit"
+    except (*FAILURES, ServerError):
+        return SILENT
 
 
 def links(call: Call) -> wire.Links:
@@ -149,7 +161,7 @@ ROUTES = (
     Route("GET", "/v1/health", "health", "Whether the process lives", ("anyone",), health,
           wire.Health),
     Route("GET", "/v1/ready", "ready", "Whether every link takes wagers", ("anyone",), ready,
-          wire.Health),
+          wire.Readiness, problems=("not_audited",)),
     Route("GET", "/v1/links", "links", "All links, as they are defined now", (Deed.LOOK,), links,
           wire.Links),
     Route("GET", "/v1/links/{link}/meters", "meters", "A link's meters in one look",

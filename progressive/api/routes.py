@@ -66,7 +66,7 @@ class Route:
         return self.who == ("anyone",)
 
 
-ALWAYS: Final = ("not_found", "wrong_method", "too_large", "link_down", "defect")
+ALWAYS: Final = ("not_found", "wrong_method", "too_large", "bad_query", "link_down", "defect")
 OF_DEVICES: Final = (
     "unsigned",
     "unknown_device",
@@ -100,6 +100,4 @@ def problems_of(route: Route) -> list[str]:
             codes.append("person_needed")
     if route.body:
         codes += OF_BODIES
-    if route.query:
-        codes.append("bad_query")
     return sorted(set(codes))

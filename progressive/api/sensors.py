@@ -32,10 +32,11 @@ def lamps_of(letters: str) -> list[Any]:
 
 
 def own_table(call: Call, table: str) -> None:
-    """Refuse a device that speaks for a table that is not its own."""
+    """Refuse a device that speaks for a table that is not its own; note that it was heard."""
     device = call.caller.device
     if device is None or table not in device.tables:
         raise ProblemError("other_table", f"{call.caller.name} does not belong to table {table}")
+    call.services.devices.seen.note(call.caller.name, table, call.services.now_ms())
 
 
 def _said(message: wire.SensorMessage, device: str) -> Message:
@@ -77,10 +78,12 @@ def take_batch(call: Call) -> wire.BatchAnswer:
     answers: list[dict[str, Any]] = [{} for _ in messages]
     by_link: dict[str, list[int]] = {}
     own = set(call.caller.device.tables) if call.caller.device else set()
+    note, now_ms = call.services.devices.seen.note, call.services.now_ms()
     for place, message in enumerate(messages):
         if message.table not in own:
             answers[place] = _problem(Refused("other_table", f"{message.table} is not yours"))
             continue
+        note(call.caller.name, message.table, now_ms)
         try:
             link = call.services.controller_of(message.table).meters.link
         except ProblemError as problem:

@@ -54,6 +54,7 @@ class Services:
     shelf: Shelf
     now_ms: Callable[[], int]
     limits: Limits = field(default_factory=Limits)
+    behind_tls: bool = False  # a proxy in front speaks TLS: cookies are for TLS only
 
     def controller(self, link: str) -> Controller:
         """Find a link by its name."""

@@ -9,14 +9,11 @@ from meters.definitions import TableDefinition, Terms
 from meters.entries import MustHitWin, Reversal, WonAward
 from meters.levels import Level
 from meters.report import LevelMeters
-from progressive.devices import Kind
-from progressive.people.roles import Role
 
 WHOLE_MAX = 2**53 - 1
 BATCH_MAX = 256
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-UserName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9._-]{1,31}$")]
 Number = Annotated[int, Meta(ge=1, le=WHOLE_MAX)]
 Count = Annotated[int, Meta(ge=0, le=WHOLE_MAX)]
 Seat = Annotated[int, Meta(ge=1, le=9)]
@@ -100,30 +97,6 @@ class ShoeBody(Body, frozen=True, kw_only=True):
     """The number of the new shoe, one more than the last."""
 
     shoe: Number
-
-
-class LoginBody(Body, frozen=True, kw_only=True):
-    """A user's name and password."""
-
-    user: Annotated[str, Meta(max_length=64)]
-    password: Annotated[str, Meta(max_length=256)]
-
-
-class WishBody(Body, frozen=True, kw_only=True):
-    """A change of users or tokens: `user` adds one or gives new roles and a new password."""
-
-    what: Literal["user", "retire", "token", "revoke_token"]
-    name: UserName
-    roles: list[Role] = []
-    reason: Reason
-
-
-class DeviceBody(Body, frozen=True, kw_only=True):
-    """A new device: a hub or shoe reader has one table, a gateway many."""
-
-    device: Name
-    kind: Kind
-    tables: Annotated[list[Name], Meta(min_length=1, max_length=1000)]
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -222,14 +195,6 @@ class Proposed(Answer, frozen=True, kw_only=True):
     reversed: list[Reversal] = []
 
 
-class SessionAnswer(Answer, frozen=True, kw_only=True):
-    """Who is logged in; `csrf` goes into the X-CSRF-Token header of every change."""
-
-    user: str
-    roles: list[str]
-    csrf: str
-
-
 class MetersAnswer(Answer, frozen=True, kw_only=True):
     """A link's meters in one look, in micro-dollars."""
 
@@ -324,66 +289,14 @@ class JournalAnswer(Answer, frozen=True, kw_only=True):
     next: int | None = None
 
 
-class UserAnswer(Answer, frozen=True, kw_only=True):
-    """A user."""
-
-    user: str
-    roles: list[str]
-    active: bool
-
-
-class WishAnswer(Answer, frozen=True, kw_only=True):
-    """An open proposal about users or tokens."""
-
-    number: int
-    what: str
-    name: str
-    roles: list[str]
-    reason: str
-    by: str
-
-
-class ProgramAnswer(Answer, frozen=True, kw_only=True):
-    """A program that has a token."""
-
-    name: str
-    roles: list[str]
-
-
-class Users(Answer, frozen=True, kw_only=True):
-    """Users, programs with tokens, and what is proposed about them."""
-
-    users: list[UserAnswer]
-    programs: list[ProgramAnswer]
-    proposals: list[WishAnswer]
-
-
-class WishSettled(Answer, frozen=True, kw_only=True):
-    """A proposal's number and result; `told` is a new password or token, shown this once."""
-
-    number: int
-    result: Literal["proposed", "approved", "rejected"]
-    told: str = ""
-
-
-class DeviceAnswer(Answer, frozen=True, kw_only=True):
-    """A device; `key` is shown once, when it is made."""
-
-    device: str
-    kind: str
-    tables: list[str]
-    active: bool
-    key: str = ""
-
-
-class DevicesAnswer(Answer, frozen=True, kw_only=True):
-    """The devices."""
-
-    devices: list[DeviceAnswer]
-
-
 class Health(Answer, frozen=True, kw_only=True):
-    """Whether the process lives, and with /ready whether every link takes wagers."""
+    """That the process lives, or that something is done."""
 
-    status: Literal["ok", "closed"]
-    links: dict[str, str] = {}
+    status: Literal["ok"]
+
+
+class Readiness(Answer, frozen=True, kw_only=True):
+    """That every link takes wagers."""
+
+    status: Literal["ok"]
+    links: dict[str, str]

@@ -3,7 +3,7 @@
 import datetime as dt
 import sqlite3
 from pathlib import Path
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from meters.seats import seats_of
 
 LIMIT_MAX: Final = 1_000
+NUMBER_END: Final = 2**53
 STATES: Final = ("pending", "paid", "reversed", "voided")
 
 T = TypeVar("T")
@@ -102,6 +103,16 @@ class DayRecord(msgspec.Struct, frozen=True, kw_only=True):
     balance: BalanceRecord | None  # the first one after the day, if it is over
 
 
+class Between(NamedTuple):
+    """The gaming days from one to another, both with; None: no bound."""
+
+    first: dt.date | None = None
+    last: dt.date | None = None
+
+
+EVER: Final = Between()
+
+
 class Page(msgspec.Struct, Generic[T], frozen=True):
     """A part of a list; `next` is what to ask for the part after it, None at the end."""
 
@@ -135,12 +146,20 @@ class History:
         rows = self._rows('SELECT * FROM rounds WHERE "table" = ? AND round = ?', table, round_)
         return _round(rows[0]) if rows else None
 
-    def rounds(self, table: str, after: int = 0, limit: int = 100) -> Page[RoundRecord]:
-        """List a table's rounds after one of them, in order."""
+    def rounds(
+        self, table: str, after: int = 0, limit: int = 100, between: Between = EVER
+    ) -> Page[RoundRecord]:
+        """List a table's rounds after one of them, in order; a round is of the day of its lock."""
         limit = _bounded(limit)
+        step = (
+            "SELECT round AS number, iif(locked, locked, over) AS entry FROM rounds"
+            ' WHERE "table" = ? AND round >= ? ORDER BY round LIMIT 1'
+        )
+        first, end = self._numbers(between, step, table)
         rows = self._rows(
-            'SELECT * FROM rounds WHERE "table" = ? AND round > ? ORDER BY round LIMIT ?',
-            table, after, limit,
+            'SELECT * FROM rounds WHERE "table" = ? AND round > ? AND round < ?'
+            " ORDER BY round LIMIT ?",
+            table, max(after, first - 1), end, limit,
         )  # fmt: skip
         found = [_round(row) for row in rows]
         return Page(found, found[-1].round if len(found) == limit else None)
@@ -151,21 +170,32 @@ class History:
         return _award(rows[0]) if rows else None
 
     def awards(
-        self, after: int = 0, limit: int = 100, state: str | None = None
+        self,
+        after: int = 0,
+        limit: int = 100,
+        state: str | None = None,
+        between: Between = EVER,
     ) -> Page[AwardRecord]:
-        """List awards after one of them, in order; of one state, or of all."""
+        """List awards after one of them, in order; of one state or all, by the day of the win."""
         limit = _bounded(limit)
+        if state is not None and state not in STATES:
+            raise ValueError(f"{state} is not one of {', '.join(STATES)}")
+        first, end = self._numbers(
+            between,
+            "SELECT award AS number, won AS entry FROM awards WHERE award >= ?"
+            " ORDER BY award LIMIT 1",
+        )
+        values = (max(after, first - 1), end, limit)
         if state is None:
             rows = self._rows(
-                "SELECT * FROM awards WHERE award > ? ORDER BY award LIMIT ?", after, limit
+                "SELECT * FROM awards WHERE award > ? AND award < ? ORDER BY award LIMIT ?", *values
             )
-        elif state in STATES:
-            rows = self._rows(
-                "SELECT * FROM awards WHERE state = ? AND award > ? ORDER BY award LIMIT ?",
-                state, after, limit,
-            )  # fmt: skip
         else:
-            raise ValueError(f"{state} is not one of {', '.join(STATES)}")
+            rows = self._rows(
+                "SELECT * FROM awards WHERE state = ? AND award > ? AND award < ?"
+                " ORDER BY award LIMIT ?",
+                state, *values,
+            )  # fmt: skip
         found = [_award(row) for row in rows]
         return Page(found, found[-1].award if len(found) == limit else None)
 
@@ -226,6 +256,38 @@ class History:
             after.isoformat(), _bounded(limit),
         )  # fmt: skip
         return [dt.date.fromisoformat(row["day"]) for row in rows]
+
+    def _numbers(self, between: Between, step: str, *of: str) -> tuple[int, int]:
+        """Give the first number of some days and the first after them.
+
+        Numbers grow with the entries, and the index has each day's: some steps find them.
+        """
+        first, end = 1, NUMBER_END
+        if between.first:
+            rows = self._rows(
+                "SELECT first FROM days WHERE day >= ? ORDER BY day LIMIT 1",
+                between.first.isoformat(),
+            )
+            first = self._number_at(rows[0]["first"], step, *of) if rows else NUMBER_END
+        if between.last:
+            rows = self._rows(
+                "SELECT last FROM days WHERE day <= ? ORDER BY day DESC LIMIT 1",
+                between.last.isoformat(),
+            )
+            end = self._number_at(rows[0]["last"] + 1, step, *of) if rows else 0
+        return first, end
+
+    def _number_at(self, entry: int, step: str, *of: str) -> int:
+        """Find the first number whose entry is not before one."""
+        low, high = 1, NUMBER_END
+        while low < high:
+            middle = (low + high) // 2
+            rows = self._rows(step, *of, middle)
+            if rows and rows[0]["entry"] < entry:
+                low = rows[0]["number"] + 1
+            else:
+                high = middle
+        return low
 
     def _balance(self, statement: str, entry: int) -> BalanceRecord | None:
         rows = self._rows(statement, entry)

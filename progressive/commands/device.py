@@ -1,5 +1,6 @@
 """`progressive device`: the devices of a running controller and their keys."""
 
+import datetime as dt
 from pathlib import Path
 
 import click
@@ -16,6 +17,7 @@ from progressive.commands.running import (
 )
 from progressive.data_folder import StartRefused, load_vaults, read_site
 from progressive.devices import Device, Devices, Kind, stored_devices
+from progressive.last_seen import last_seen
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -88,15 +90,17 @@ def revoke(*, name: str, by: str, data: Path, address: str | None) -> None:
 @address_option
 @json_option
 def list_(*, data: Path, address: str | None, as_json: bool) -> None:
-    """List the devices, without their keys."""
+    """List the devices, and when each was last heard; without their keys."""
     with running(data, address) as controller:
         found = stored_devices(controller.journal)
+        seen = last_seen(controller.journal)
     if as_json:
-        click.echo(msgspec.json.encode({"devices": [_shown(each) for each in found]}))
+        shown = [_shown(each, seen.get(each.device, {})) for each in found]
+        click.echo(msgspec.json.encode({"devices": shown}))
         return
     for each in found:
-        state = "" if each.active else "  (revoked)"
-        click.echo(f"{each.device:<32}  {each.kind:<8}  {', '.join(each.tables)}{state}")
+        state = _heard(each, seen.get(each.device, {})) if each.active else "(revoked)"
+        click.echo(f"{each.device:<32}  {each.kind:<8}  {', '.join(each.tables)}  {state}")
 
 
 def _devices(controller: Running) -> Devices:
@@ -115,13 +119,32 @@ def _insist_on_tables(controller: Running, tables: tuple[str, ...]) -> None:
         raise WrongCall(f"there is no table {', '.join(unknown)}; the tables are {listed}")
 
 
-def _shown(each: Device) -> dict[str, object]:
+def _heard(each: Device, seen_ms: dict[str, int]) -> str:
+    """Say when a device last posted, and of many tables which is silent the longest."""
+    if not seen_ms:
+        return "(never heard)"
+    last = max(seen_ms, key=seen_ms.__getitem__)
+    heard = f"(heard {_utc(seen_ms[last])}"
+    if len(each.tables) == 1:
+        return f"{heard})"
+    silent = min(each.tables, key=lambda table: seen_ms.get(table, 0))
+    since = f"since {_utc(seen_ms[silent])}" if silent in seen_ms else "from the first"
+    return f"{heard} for {last}; {silent} silent {since})"
+
+
+def _utc(time_ms: int) -> str:
+    when = dt.datetime.fromtimestamp(time_ms // 1000, dt.UTC)
+    return when.isoformat().replace("+00:00", "Z")
+
+
+def _shown(each: Device, seen_ms: dict[str, int]) -> dict[str, object]:
     return {
         "device": each.device,
         "kind": each.kind,
         "tables": each.tables,
         "active": each.active,
         "rotating": bool(each.last_sealed),
+        "seen_ms": seen_ms,
     }
 
 

@@ -1,6 +1,7 @@
 """`progressive meters`: every level's meters, as a regulator asks for them."""
 
 import sys
+from pathlib import Path
 
 import click
 import msgspec
@@ -13,6 +14,7 @@ from meters.money import dollars
 from meters.replay import audit, imbalances
 from meters.report import LevelMeters, level_meters
 from meters.server_error import ServerError
+from progressive.data_folder import DataFolder
 
 COLUMNS = {
     "progressive_in": "progressive in",
@@ -28,22 +30,31 @@ COLUMNS = {
 @click.command("meters")
 @click.argument("link")
 @click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The data folder of the running controller.",
+)
+@click.option(
     "--address",
     envvar="PROGRESSIVE_ADDRESS",
-    required=True,
-    help="The server, as redis://, rediss://, unix://, sentinel:// or cluster:// address.",
+    help="Or its server: redis://, rediss://, unix://, sentinel:// or cluster://.",
 )
 @click.option("--reconcile", is_flag=True, help="Replay the journal since the last balance, too.")
 @click.option("--json", "as_json", is_flag=True, help="Exact micro-dollars, for programs.")
-def meters(link: str, *, address: str, reconcile: bool, as_json: bool) -> None:
+def meters(
+    link: str, *, data: Path | None, address: str | None, reconcile: bool, as_json: bool
+) -> None:
     """Show the meters of every level of LINK.
 
     In, display, hits, wins, overflow, reserve and pending are read in one look. Exit code 1: the
     accounts do not sum to zero, a meter does not agree with its history, or, with --reconcile, the
     journal does not come to what the meters show.
     """
+    named = address or (DataFolder(data).address if data else None)
+    if named is None:
+        raise click.UsageError("name the data folder with --data, or its server with --address")
     try:
-        server = connect(address)
+        server = connect(named)
     except ServerError as error:
         raise click.UsageError(str(error)) from None
     face = Meters(server.client, link)

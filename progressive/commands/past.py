@@ -12,7 +12,15 @@ from rich.console import Console
 from rich.table import Table
 
 from meters.money import dollars
-from progressive.audit.history import LIMIT_MAX, STATES, AwardRecord, History, Page, RoundRecord
+from progressive.audit.history import (
+    LIMIT_MAX,
+    STATES,
+    AwardRecord,
+    Between,
+    History,
+    Page,
+    RoundRecord,
+)
 from progressive.audit.shelf import NotSealed, Shelf
 from progressive.data_folder import DataFolder
 
@@ -23,10 +31,13 @@ DATA = click.option(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The data folder; the controller may be running.",
 )
+DAY = click.DateTime(["%Y-%m-%d"])
 AFTER = click.option("--after", default=0, type=click.IntRange(0), help="Go on after this number.")
 LIMIT = click.option(
     "--limit", default=100, show_default=True, type=click.IntRange(1, LIMIT_MAX), help="At most."
 )
+FROM = click.option("--from", "first", type=DAY, help="Only from this gaming day on.")
+TO = click.option("--to", "last", type=DAY, help="Only up to this gaming day, with it.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Exact micro-dollars, for programs.")
 
 
@@ -45,22 +56,36 @@ def _history(data: Path, link: str | None) -> Iterator[History]:
         raise click.UsageError(str(error)) from None
 
 
+def _between(first: dt.datetime | None, last: dt.datetime | None) -> Between:
+    return Between(first.date() if first else None, last.date() if last else None)
+
+
 @click.command()
 @click.argument("table")
 @DATA
 @click.option("--link", help="The table's link.  [default: the only one]")
+@FROM
+@TO
 @AFTER
 @LIMIT
 @JSON
 def rounds(  # noqa: PLR0913 - one parameter an option
-    table: str, *, data: Path, link: str | None, after: int, limit: int, as_json: bool
+    table: str,
+    *,
+    data: Path,
+    link: str | None,
+    first: dt.datetime | None,
+    last: dt.datetime | None,
+    after: int,
+    limit: int,
+    as_json: bool,
 ) -> None:
     """List the sealed rounds of TABLE: who bet, the cards, the lines that won.
 
     Exits with 0, or 2 when there is no such folder or link. The last line says how to go on.
     """
     with _history(data, link) as history:
-        page = history.rounds(table, after, limit)
+        page = history.rounds(table, after, limit, _between(first, last))
     _show(page, "rounds", _rounds, as_json=as_json)
 
 
@@ -68,11 +93,21 @@ def rounds(  # noqa: PLR0913 - one parameter an option
 @DATA
 @click.option("--link", help="The link.  [default: the only one]")
 @click.option("--state", type=click.Choice(STATES), help="Only awards of this state.")
+@FROM
+@TO
 @AFTER
 @LIMIT
 @JSON
 def awards(  # noqa: PLR0913 - one parameter an option
-    *, data: Path, link: str | None, state: str | None, after: int, limit: int, as_json: bool
+    *,
+    data: Path,
+    link: str | None,
+    state: str | None,
+    first: dt.datetime | None,
+    last: dt.datetime | None,
+    after: int,
+    limit: int,
+    as_json: bool,
 ) -> None:
     """List the sealed awards: where won, how much, and how settled.
 
@@ -80,7 +115,7 @@ def awards(  # noqa: PLR0913 - one parameter an option
     no such folder or link. The last line says how to go on.
     """
     with _history(data, link) as history:
-        page = history.awards(after, limit, state)
+        page = history.awards(after, limit, state, _between(first, last))
     _show(page, "awards", _awards, as_json=as_json)
 
 

@@ -58,6 +58,11 @@ class CannotStart(click.ClickException):
     is_flag=True,
     help="Seal draws and device keys under new keys from this start on.",
 )
+@click.option(
+    "--behind-tls",
+    is_flag=True,
+    help="A proxy in front speaks TLS: browsers send the session's cookie over TLS only.",
+)
 def up(  # noqa: PLR0913 - one parameter an option
     *,
     data: Path,
@@ -68,6 +73,7 @@ def up(  # noqa: PLR0913 - one parameter an option
     workers: int,
     threads: int,
     rotate_keys: bool,
+    behind_tls: bool,
 ) -> None:
     """Run the whole controller on this machine, by one command.
 
@@ -76,7 +82,15 @@ def up(  # noqa: PLR0913 - one parameter an option
     Ctrl-C or SIGTERM stops everything in order. Exits with 0 when stopped, 1 when the server is
     lost, and 2 when it cannot start: the site file, the address, the folder or a key.
     """
-    wishes = Wishes(listen, address, witnesses, workers, threads, rotate_keys=rotate_keys)
+    wishes = Wishes(
+        listen,
+        address,
+        witnesses,
+        workers,
+        threads,
+        rotate_keys=rotate_keys,
+        behind_tls=behind_tls,
+    )
     run_parent(Parent(DataFolder(data), wishes, click.echo), partial(read_site, named=site))
 
 

@@ -133,9 +133,9 @@ def password(  # noqa: PLR0913 - one parameter an option
             _agree(controller, second, by, name)
             told = controller.users.give_password(name, by, second=second)
         else:
-            controller.users.check(name, _ask(f"Present password of {name}"))
-            chosen = _ask("New password", confirm=True)
-            controller.users.give_password(name, name, password=chosen)
+            old = _ask(f"Present password of {name}")
+            controller.users.check(name, old)
+            controller.users.change_password(name, old, _ask("New password", confirm=True))
             click.echo(f"{name} has a new password")
             return
     _show_password(name, told, as_json=as_json)

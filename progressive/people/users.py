@@ -35,6 +35,14 @@ class User(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return f"User({self.user!r}, {self.roles!r})"
 
 
+def _entry(user: User, second: str) -> tuple[dict[str, Any], list[Change]]:
+    """Write an entry's body, never with the hash, and the record it changes."""
+    body: dict[str, Any] = {"user": user.user, "roles": user.roles}
+    if second:
+        body["second"] = second  # who agreed to it
+    return body, [Change(RECORD, user.user, msgspec.json.encode(user).decode())]
+
+
 @cache
 def nobodys_hash() -> str:
     """Give a hash that no password fits, to be compared with where there is no user."""
@@ -78,7 +86,7 @@ class Users:
             password_hash=hashed,
             changed_ms=self._now_ms(),
         )
-        self._write(user, by, "user", second)
+        self._journal.note(by, "user", *_entry(user, second))
         self._client.delete(self._failures(name))
         return told
 
@@ -92,46 +100,70 @@ class Users:
 
     def _fresh(self, password: str | None) -> tuple[str, str]:
         """Give a password, drawn if none was chosen, and its hash."""
-        told = password or secrets.token_urlsafe(15)
+        told = secrets.token_urlsafe(15) if password is None else password
         if len(told) < PASSWORD_LENGTH_MIN:
             raise Refused("bad_password", f"{PASSWORD_LENGTH_MIN} characters are the least")
         return told, self._hasher.hash(told)
 
     def give_roles(self, name: str, roles: list[Role], by: str, *, second: str = "") -> None:
         """Give a user other roles; the sessions begun with the old ones are over."""
-        user = self._known(name)
-        changed = msgspec.structs.replace(user, roles=sorted(set(roles)), changed_ms=self._now_ms())
-        self._write(changed, by, "user_roles", second)
+        self._change(name, by, "user_roles", second, roles=sorted(set(roles)))
 
     def give_password(
         self, name: str, by: str, *, password: str | None = None, second: str = ""
     ) -> str:
         """Give a user a new password, which is told once; sessions from before are over."""
-        user = self._known(name)
+        self._known(name)
         told, hashed = self._fresh(password)
-        changed = msgspec.structs.replace(user, password_hash=hashed, changed_ms=self._now_ms())
-        self._write(changed, by, "user_password", second)
+        self._change(name, by, "user_password", second, password_hash=hashed)
         self._client.delete(self._failures(name))
         return told
 
+    def change_password(self, name: str, old: str, new: str) -> None:
+        """Change one's own password, proved by the old one; sessions from before are over."""
+        proved = self.check(name, old).password_hash
+        if old == new:
+            raise Refused("bad_password", "the new password is the old one")
+        _, hashed = self._fresh(new)
+        self._change(name, name, "user_password", "", proved, password_hash=hashed)
+
     def retire(self, name: str, by: str, *, second: str = "") -> None:
         """Take a user's access away for good; the name stays taken."""
-        user = self._known(name)
-        gone = msgspec.structs.replace(user, active=False, changed_ms=self._now_ms())
-        self._write(gone, by, "user_retired", second)
+        self._change(name, by, "user_retired", second, active=False)
+
+    def _change(
+        self,
+        name: str,
+        by: str,
+        kind: str,
+        second: str,
+        proved: str | None = None,
+        **fields: Any,  # noqa: ANN401 - as User has them
+    ) -> None:
+        """Change a user as nobody else has changed them meanwhile.
+
+        The number of the entry sees to that: whoever chose a password while their access was taken
+        away would else write themselves back as they were.
+        """
+        while True:
+            number = self._journal.head() + 1
+            user = self._known(name)
+            if proved not in (None, user.password_hash):
+                raise Refused("wrong_password", "the name or the password is wrong")
+            changed = msgspec.structs.replace(user, changed_ms=self._now_ms(), **fields)
+            try:
+                self._journal.record(number, by, kind, *_entry(changed, second))
+            except Refused as refusal:
+                if refusal.code != "entry_number":
+                    raise
+            else:
+                return
 
     def _known(self, name: str) -> User:
         user = self.find(name)
         if user is None or not user.active:
             raise Refused("unknown_user", f"there is no user {name}")
         return user
-
-    def _write(self, user: User, by: str, kind: str, second: str) -> None:
-        body: dict[str, Any] = {"user": user.user, "roles": user.roles}  # never the hash
-        if second:
-            body["second"] = second  # who agreed to it
-        stored = msgspec.json.encode(user).decode()
-        self._journal.note(by, kind, body, [Change(RECORD, user.user, stored)])
 
     def check(self, name: str, password: str) -> User:
         """Prove a user by password; too many wrong ones lock the name for a while.

@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 from meters import guard
 from progressive import logs
 from progressive.processes.children import Task
+from progressive.processes.tracebacks import Failure, Tracebacks
 
 PAUSES_S: Final = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
 STEADY_S: Final = 30.0  # having run so long, a child's earlier ends are forgotten
@@ -114,18 +115,20 @@ class Child:
 
     def _bring_to_log(self, output: IO[bytes]) -> None:
         """Put what the child prints into the log, as lines of the log's own form."""
+        tracebacks = Tracebacks()
         with output:
             while text := output.readline(LINE_BYTES_MAX):
-                said = text.decode(errors="replace").strip()
-                if said:
-                    self._take(said)
+                self._take(text.decode(errors="replace").rstrip(), tracebacks)
 
-    def _take(self, said: str) -> None:
+    def _take(self, said: str, tracebacks: Tracebacks) -> None:
         fields = _fields(said)
         if fields and self.task.hear:
             self.task.hear(fields)
-        else:
-            self._file.write(_as_line(self.task.name, said, fields))
+        elif fields and "message" in fields:
+            tracebacks.end_words()
+            self._file.write(_as_line(self.task.name, fields))
+        elif sifted := tracebacks.sift(said):
+            self._file.write(_plain_line(self.task.name, sifted))
 
 
 def _fields(said: str) -> dict[str, Any] | None:
@@ -136,9 +139,13 @@ def _fields(said: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _as_line(process: str, said: str, fields: dict[str, Any] | None) -> str:
-    if fields is None:
-        return logs.line(process, "info", said)
+def _plain_line(process: str, said: str | Failure) -> str:
+    if isinstance(said, Failure):
+        return logs.line(process, "error", "uncaught", **said._asdict())
+    return logs.line(process, "info", said.strip())
+
+
+def _as_line(process: str, fields: dict[str, Any]) -> str:
     level, message = str(fields.pop("level", "warning")), str(fields.pop("message", ""))
     for name in ("time", "process"):
         fields.pop(name, None)

@@ -33,6 +33,7 @@ class Setting:
     witness_name: str
     log_keys: Sequence[str]  # public ones
     witnesses: Sequence[str]  # URL=KEY
+    behind_tls: bool = False
     has_worker: bool = True  # jobs do not run on a cluster
 
 
@@ -76,6 +77,7 @@ def _api(setting: Setting) -> tuple[str, ...]:
         *(*PYTHON, "progressive.serve", "--data", str(setting.folder.path)),
         *("--listen", _joined(setting.listen)),
         *("--workers", str(setting.workers), "--threads", str(setting.threads)),
+        *(("--behind-tls",) if setting.behind_tls else ()),
     )
 
 

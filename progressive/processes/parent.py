@@ -53,6 +53,7 @@ class Wishes:
     threads: int
     stop_after_s: float | None = None
     rotate_keys: bool = False
+    behind_tls: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,7 @@ class Parent:
             witness_name=name,
             log_keys=log_keys,
             witnesses=(f"http://127.0.0.1:{port}={witness}", *self._wishes.witnesses),
+            behind_tls=self._wishes.behind_tls,
             has_worker=has_worker,
         )
 
