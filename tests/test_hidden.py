@@ -50,11 +50,13 @@ class Floor:
         self.folder = DataFolder(controller.data)
         self.answers: dict[str, bytes] = {}
         self.headers: dict[str, dict[str, str]] = {}
+        self.passwords: set[str] = set()
         journal = SiteJournal(client)
         users = Users(journal, now_ms)
         self.devices = Devices(journal, load_vaults(self.folder).devices)
         for name, roles in PEOPLE.items():
             told = users.put(name, roles, "admin")
+            self.passwords.add(told)
             self.login(name, told)
         self.login("admin", controller.password)
 
@@ -236,6 +238,24 @@ def test_nothing_tells_the_trigger_or_the_secret_of_an_open_cycle(floor: Floor) 
     places = floor.places()
     assert places_of(forms, places) == []
     _assert_the_search_finds(floor, places, trigger, sealed[str(due.present)])
+    _assert_nobody_can_act_for_another(floor, places, key)
+
+
+def _assert_nobody_can_act_for_another(
+    floor: Floor, places: dict[str, bytes], device_key: bytes
+) -> None:
+    """Keys, passwords and sessions are told to their owner once, and hashes of them to nobody."""
+    sessions = {each["Cookie"].partition("=")[2] for each in floor.headers.values()}
+    assert all(len(session) > 20 for session in sessions)
+    told = {place: content for place, content in places.items() if "POST /v1/session" not in place}
+    texts = {text.encode() for text in sessions | floor.passwords}
+    assert places_of(forms_of_bytes(device_key) | texts, told) == []
+    assert places_of(texts, places), "the answer to a login has its session"
+    users = cast("dict[str, str]", floor.client.hgetall("{site}:users"))
+    hashes = {json.loads(text)["hash"].rpartition("$")[2].encode() for text in users.values()}
+    held = places_of(hashes, places)
+    assert "key {site}:users" in held
+    assert all(place == "key {site}:users" or "appendonly" in place for place in held), held
 
 
 def _assert_the_search_finds(

@@ -67,11 +67,26 @@ CLOSING = (
     " ON CONFLICT (day, account) DO UPDATE SET micros = excluded.micros"
 )
 ACCOUNTS = "SELECT account, micros FROM closings WHERE day = (SELECT max(day) FROM closings)"
+TROUBLE: Final = {  # with the disk or its permissions: nothing is wrong with what is in the file
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+}
 OUTCOMES: Final = {e.End: "ended", e.Void: "void", e.Cancel: "cancelled"}
 
 
 class IndexStale(Exception):  # noqa: N818 - it is the index that is stale
-    """The index was made in another way: throw it away and make it again."""
+    """The index was made in another way, or is damaged: throw it away and make it again."""
+
+
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Tell what is wrong with the file's content from a disk that is full or cannot be written."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF not in TROUBLE
 
 
 class _State(msgspec.Struct):
@@ -87,11 +102,16 @@ class Index:
         self.size = 0
         try:
             self._prepare()
+            self._awards = AwardIndex(self._db)
+            self._begin_batch()
+        except sqlite3.Error as error:
+            self._db.close()
+            if is_damaged(error):
+                raise IndexStale(f"the index cannot be used: {error}") from None
+            raise
         except BaseException:
             self._db.close()
             raise
-        self._awards = AwardIndex(self._db)
-        self._begin_batch()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -110,12 +130,13 @@ class Index:
                 self._take(e.read_entry(line))
             self._flush()
             self._set("size", self.size)
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # SQLite ends it by itself where the disk is full
+                self._db.execute("ROLLBACK")
             self.size = self._get("size")
             self._begin_batch()
             raise
-        self._db.execute("COMMIT")
 
     def _prepare(self) -> None:
         self._db.execute("PRAGMA journal_mode = WAL")
@@ -132,9 +153,9 @@ class Index:
         try:
             known = {name: self._get(name) for name in made}
             self.size = self._get("size")
-        except (sqlite3.DatabaseError, TypeError):
+        except TypeError:
             raise IndexStale("the index was not finished: make it again") from None
-        if known != made:
+        if known != made or not isinstance(self.size, int):
             raise IndexStale(f"the index was made with {known}, and {made} is asked for")
 
     def _get(self, name: str) -> Any:  # noqa: ANN401 - a number or a text

@@ -1,5 +1,7 @@
 """The sealer of one journal: its entries become the log, in order, within a second."""
 
+import math
+import sqlite3
 import threading
 import time
 from collections.abc import Sequence
@@ -10,7 +12,8 @@ from progressive.audit import writer
 from progressive.audit.alarms import Alarm, Alarms
 from progressive.audit.balances import Balances
 from progressive.audit.cosigning import Cosigning
-from progressive.audit.index import Index
+from progressive.audit.index import Index, is_damaged
+from progressive.audit.index_file import index_file, remove_index
 from progressive.audit.note import Signature, Signer
 from progressive.audit.stream import JournalGap, JournalStream
 from progressive.audit.witness_client import WitnessClient
@@ -22,6 +25,7 @@ LOOK_S = 1.0
 PAUSE_S = 0.02  # between small batches, so that a busy floor does not mean a file sync an entry
 SMALL_BATCH = 500
 COMPARED_ENTRIES = 1_000
+TRY_AGAIN_S = 30.0  # what lies beside the log: its index, and closing full segments
 
 
 class SealRefused(Exception):  # noqa: N818 - it is the seal that is refused
@@ -60,13 +64,19 @@ class Sealer:
         self._closing: threading.Thread | None = None
         self._looked = 0.0
         self._checked = False
+        self._begun = False
+        self._try_again_at = math.inf
+
+    def try_again_later(self) -> None:
+        """Let `run` return in a while, so that the log and what lies beside it are opened anew."""
+        self._try_again_at = min(self._try_again_at, time.monotonic() + TRY_AGAIN_S)
 
     def run(self, stop: threading.Event) -> None:
-        """Seal until told to stop."""
+        """Seal until told to stop, or until something beside the log is to be tried again."""
         try:
             for asking in self._asking:
                 asking.start()
-            while not stop.is_set():
+            while not stop.is_set() and time.monotonic() < self._try_again_at:
                 count = self.step(0 if self._is_behind() else BLOCK_MS)
                 if 0 < count < SMALL_BATCH:
                     stop.wait(PAUSE_S)
@@ -89,6 +99,8 @@ class Sealer:
         """Seal one batch, waiting for its first entry; gives how many entries it had."""
         if not self._checked:
             self.check()
+        if not self._begun:
+            self._begun = True
             self._close_segments()  # whatever a crash left open
         first, count = self._log.size + 1, min(BATCH_ENTRIES, self._log.room)
         try:
@@ -160,6 +172,7 @@ class Sealer:
         except Exception as error:  # noqa: BLE001 - whatever it is, the sealing goes on without it
             message = f"a segment could not be closed: {error}"
             self._alarms.raise_(Alarm(code="segment_not_closed", log=name, message=message))
+            self.try_again_later()
         else:
             self._alarms.clear("segment_not_closed", name)
 
@@ -175,16 +188,24 @@ class Sealer:
         try:
             self._index.take(lines)
         except Exception as error:  # noqa: BLE001 - whatever it is, the sealing goes on without it
-            message = f"the index stops at entry {self._index.size}: {error}"
-            alarm = Alarm(code="index_stopped", log=self._log.key.name, message=message)
-            self._alarms.raise_(alarm)
-            self._index = None
+            if isinstance(error, sqlite3.Error) and is_damaged(error):
+                remove_index(self._log.folder)  # it is made again from the entries
+            self._stop_index(f"the index stops at entry {self._index.size}: {error}")
         else:
-            self._alarms.clear("index_stopped", self._log.key.name)
+            if not self._is_behind():
+                self._alarms.clear("index_stopped", self._log.key.name)
+
+    def _stop_index(self, message: str) -> None:
+        alarm = Alarm(code="index_stopped", log=self._log.key.name, message=message)
+        self._alarms.raise_(alarm)
+        self._index = None
+        self.try_again_later()
 
     def _look(self) -> None:
-        """Once a second: balances, the cursor, and whether the journal is still the log's."""
+        """Once a second: balances, the cursor, and whether journal and index are still there."""
         self._looked = time.monotonic()
+        if self._index is not None and not index_file(self._log.folder).exists():
+            self._stop_index("the index was taken away: it is made again")
         if self._stream.ends()[1] < self._log.size:
             self.check()
         if self._balances and self._log.size:

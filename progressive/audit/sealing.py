@@ -1,5 +1,6 @@
 """Sealing a whole site: every journal has a log of its own, and trouble of its own."""
 
+import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
@@ -15,18 +16,24 @@ from progressive.audit import log_key
 from progressive.audit.alarms import Alarm, Alarms
 from progressive.audit.balances import EVERY_ENTRIES, Balances
 from progressive.audit.checkpoint import CosignatureVerifier
+from progressive.audit.index import Index
 from progressive.audit.index_file import open_index
 from progressive.audit.note import Signer
 from progressive.audit.sealer import Sealer, SealRefused, open_log
 from progressive.audit.segments import LogDamaged
 from progressive.audit.stream import JournalStream
 from progressive.audit.witness_client import WitnessClient
-from progressive.audit.writer import SEGMENT_ENTRIES, LogBusy
+from progressive.audit.writer import SEGMENT_ENTRIES, LogBusy, LogWriter
 from progressive.gaming_day import GamingDays
 
 SITE = "site"  # the journal of users, devices, keys and starts
 AGAIN_S = 1.0
-AWAY, REFUSED, FAILED = "journal_away", "seal_refused", "sealer_failed"
+AWAY, REFUSED, UNWRITTEN, FAILED = (
+    "journal_away",
+    "seal_refused",
+    "log_not_written",
+    "sealer_failed",
+)
 
 
 @dataclass(frozen=True)
@@ -86,14 +93,15 @@ class Sealing:
                 with ExitStack() as stack:
                     sealer = self._sealer(stack, name)
                     sealer.check()
-                    for each in (AWAY, REFUSED, FAILED):
+                    for each in (AWAY, REFUSED, UNWRITTEN, FAILED):
                         self.alarms.clear(each, log)
                     sealer.run(self._stop)
-                    return
+                continue
             except (SealRefused, LogDamaged, LogBusy, Refused) as error:
                 code, message = REFUSED, str(error)
             except (*FAILURES, ServerError) as error:
-                code, message = AWAY, f"{type(error).__name__}: {error}"
+                code = UNWRITTEN if _is_of_the_disk(error) else AWAY
+                message = f"{type(error).__name__}: {error}"
             except Exception as error:  # noqa: BLE001 - one journal's trouble is not the others'
                 message = f"{type(error).__name__}: {error}"
             self.alarms.raise_(Alarm(code=code, log=log, message=message))
@@ -107,9 +115,26 @@ class Sealing:
         stream = JournalStream(stack.enter_context(closing(self._connect())), name)
         index, balances = None, None
         if name != SITE:
-            index = stack.enter_context(closing(open_index(folder, plan.days, log.size)))
+            index = self._index(stack, folder, log)
             balances = Balances(stream, plan.days, plan.balance_entries)
         witnesses = [WitnessClient(url, key) for url, key in plan.witnesses]
-        return Sealer(
+        sealer = Sealer(
             stream, log, signer, self.alarms, index=index, balances=balances, witnesses=witnesses
         )
+        if name != SITE and index is None:
+            sealer.try_again_later()
+        return sealer
+
+    def _index(self, stack: ExitStack, folder: Path, log: LogWriter) -> Index | None:
+        """Open a log's index; the log is sealed without it where that cannot be."""
+        try:
+            return stack.enter_context(closing(open_index(folder, self.plan.days, log.size)))
+        except (sqlite3.Error, OSError) as error:
+            message = f"the index cannot be opened: {error}"
+            self.alarms.raise_(Alarm(code="index_stopped", log=log.key.name, message=message))
+            return None
+
+
+def _is_of_the_disk(error: Exception) -> bool:
+    """Tell a disk that is full or cannot be written from a server that is away."""
+    return isinstance(error, OSError) and not isinstance(error, (ConnectionError, TimeoutError))

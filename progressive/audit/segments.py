@@ -103,12 +103,16 @@ class Segments:
 
 
 class Appender:
-    """The growing end of the segments."""
+    """The growing end of the segments.
+
+    Nothing is held back in a buffer: after a full disk its rest would be written later, behind
+    whatever the log that was opened again has taken in between.
+    """
 
     def __init__(self, segments: Segments, size: int) -> None:
         self._segments = segments
         self._size = size
-        self._file: io.BufferedWriter | None = None
+        self._file: io.FileIO | None = None
         self._made_a_file = False
 
     def append(self, entries: Sequence[bytes]) -> None:
@@ -117,7 +121,7 @@ class Appender:
         at = 0
         while at < len(entries):
             taken = entries[at : at + length - self._size % length]
-            self._open().write(b"\n".join([*taken, b""]))
+            self._write(b"\n".join([*taken, b""]))
             self._size += len(taken)
             at += len(taken)
             if self._size % length == 0:
@@ -126,7 +130,6 @@ class Appender:
     def sync(self) -> None:
         """Make every entry taken so far durable."""
         if self._file is not None:
-            self._file.flush()
             os.fdatasync(self._file.fileno())
         if self._made_a_file:
             durable.sync_folder(self._segments.folder)
@@ -134,14 +137,21 @@ class Appender:
 
     def close(self) -> None:
         """Make the file that is open now durable, and let go of it."""
-        self.sync()
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        try:
+            self.sync()
+        finally:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
 
-    def _open(self) -> io.BufferedWriter:
+    def _write(self, content: bytes) -> None:
+        file, rest = self._open(), memoryview(content)
+        while rest:
+            rest = rest[file.write(rest) :]
+
+    def _open(self) -> io.FileIO:
         if self._file is None:
             path = self._segments.plain(self._segments.first(self._size))
             self._made_a_file = not path.exists()
-            self._file = path.open("ab")
+            self._file = path.open("ab", buffering=0)
         return self._file

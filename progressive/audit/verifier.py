@@ -57,6 +57,10 @@ class Wrong(Exception):  # noqa: N818 - it is the entry that is wrong
         self.entry = entry
 
 
+class Missing(Wrong):
+    """A file is not there."""
+
+
 class Overlooked(Wrong):
     """A revealed trigger shows that an earlier round should have won: that round is to be named."""
 
@@ -365,7 +369,7 @@ def open_file(path: Path) -> BinaryIO:
     try:
         handle = os.open(path, flags)
     except FileNotFoundError:
-        raise Wrong("is missing") from None
+        raise Missing("is missing") from None
     except OSError as error:
         raise Wrong(f"cannot be opened: {error.strerror}") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -410,10 +414,10 @@ def unpacked(file: BinaryIO) -> Iterator[bytes]:
         raise Wrong("ends otherwise than its content says")
 
 
-def plain_chunks(path: Path) -> Iterator[bytes]:
+def plain_chunks(file: BinaryIO, *, packed: bool) -> Iterator[bytes]:
     """Give a segment's content piece by piece."""
-    with open_file(path) as file:
-        if path.suffix == ".gz":
+    with file:
+        if packed:
             yield from unpacked(file)
             return
         while chunk := file.read(CHUNK_BYTES):
@@ -527,12 +531,31 @@ class SealedFolder:
         about = {"log": self.log.name, "segment_entries": length, "format": 1}
         if type(length) is not int or length < 1 or lines[0] != compact(about):
             raise Wrong("is not readable: manifest.jsonl begins with a line about another log")
-        if len(lines) - 1 > size // length:
+        names = sorted(path.name for path in (self.folder / "checkpoints").glob("[0-9]*"))
+        newest = self._size_by_now(size)
+        if len(lines) - 1 > newest // length:
             self._note("lists more segments than the checkpoint covers", file="manifest.jsonl")
-        for path in sorted((self.folder / "checkpoints").glob("[0-9]*")):
-            if not self._belongs(path.name, size, length):
-                self._note("does not belong to this log", file=f"checkpoints/{path.name}")
+        for name in names:
+            if not self._belongs(name, newest, length):
+                self._note("does not belong to this log", file=f"checkpoints/{name}")
         return length, lines[1 : 1 + size // length]
+
+    def _size_by_now(self, size: int) -> int:
+        """Give the size of a log that a sealer may have gone on with since it was opened."""
+        try:
+            message = read_whole(self.folder / "checkpoint", NOTE_BYTES_MAX)
+            return max(size, read_checkpoint(message, self.log, self.witnesses).size)
+        except Wrong:
+            return size
+
+    def _listed_by_now(self, packed: Path) -> bool:
+        """Tell whether a sealer has listed a segment since the manifest was read."""
+        try:
+            whole = read_whole(self.folder / "manifest.jsonl", MANIFEST_BYTES_MAX)
+        except Wrong:
+            return False
+        named = f'"file":"segments/{packed.name}"'.encode()
+        return any(named in line for line in whole.split(b"\n")[:-1])
 
     @staticmethod
     def _belongs(name: str, size: int, length: int) -> bool:
@@ -551,12 +574,24 @@ class SealedFolder:
         packed = plain.with_suffix(".log.gz")
         if listed:
             return packed if packed.exists() else None
-        if packed.exists() and not plain.exists():
-            self._note(
-                "is packed, but the manifest does not list it", file=f"segments/{packed.name}"
-            )
+        if not plain.exists() and packed.exists():  # in this order: the plain one goes last
+            if not self._listed_by_now(packed):
+                self._note(
+                    "is packed, but the manifest does not list it", file=f"segments/{packed.name}"
+                )
             return packed
         return plain if plain.exists() else None
+
+    def _open_segment(self, path: Path) -> Iterator[bytes]:
+        """Open a segment, the packed one where a sealer has packed it since it was looked for."""
+        try:
+            file = open_file(path)
+        except Missing:
+            packed = path.with_suffix(".log.gz")
+            if path == packed or not self._listed_by_now(packed):
+                raise
+            path, file = packed, open_file(packed)
+        return plain_chunks(file, packed=path.suffix == ".gz")
 
     def _segment_entries(
         self,
@@ -568,7 +603,7 @@ class SealedFolder:
     ) -> Iterator[Message]:
         rest = b""
         try:
-            for chunk in plain_chunks(path):
+            for chunk in self._open_segment(path):
                 content.update(chunk)
                 *lines, rest = split_lines(rest + chunk)
                 room = end - self.tree.size
@@ -665,7 +700,7 @@ class SealedFolder:
     def _holds(path: Path, content: str) -> bool:
         found = sha256()
         try:
-            for chunk in plain_chunks(path):
+            for chunk in plain_chunks(open_file(path), packed=False):
                 found.update(chunk)
         except Wrong:
             return False
@@ -778,6 +813,8 @@ fast_json = json.JSONDecoder(parse_float=refuse_number, parse_constant=refuse_nu
 strict_json = json.JSONDecoder(
     parse_float=refuse_number, parse_constant=refuse_number, object_pairs_hook=distinct
 )
+LONG_LINE_BYTES = 1_000  # a shorter one cannot be deeper than half of it
+DEPTH_MAX = 100
 WITH_BOOLEANS = frozenset({"definition", "body", "state"})  # what is in them is checked apart
 NOTHING: dict[str, Any] = {}
 
@@ -789,6 +826,21 @@ def has_boolean(value: Json) -> bool:
     if isinstance(value, list):
         return any(has_boolean(one) for one in value)
     return isinstance(value, bool)
+
+
+def deeper_than(value: Json, most: int) -> bool:
+    """Tell whether lists and objects lie in each other more often than so."""
+    layer = [value]
+    for _ in range(most):
+        layer = [
+            inner
+            for one in layer
+            if isinstance(one, (dict, list))
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not layer:
+            return False
+    return True
 
 
 def read_lines(lines: list[bytes]) -> list[Line]:
@@ -803,6 +855,8 @@ def read_line(line: bytes) -> Line:
         entry, end = fast_json.raw_decode(text)
         if end != len(text) or type(entry) is not dict:
             return None, "is not one JSON object"
+        if len(line) > LONG_LINE_BYTES and deeper_than(entry, DEPTH_MAX):
+            return None, f"has lists or objects in each other more than {DEPTH_MAX} deep"
         post, lines = entry.get("post"), entry.get("lines")
         names = len(entry) + (len(post) if post else 0) + (len(lines) if lines else 0)
         if line.count(b":") != names:  # deeper parts, a colon in a text, or a name twice
@@ -1042,6 +1096,15 @@ def only(value: Json, required: str, optional: str = "") -> Entry:
     if more := value.keys() - needed - set(optional.split()):
         raise Wrong(f"has fields that nobody knows: {', '.join(sorted(more))}")
     return value
+
+
+def said(value: Json, required: str, optional: str = "") -> Entry:
+    """Insist on an entry with these fields and no others, whose person and reason are texts."""
+    entry = only(value, required, optional)
+    for name in ("by", "reason"):
+        if type(entry.get(name, "")) is not str:
+            raise Wrong(f"has {entry[name]!r} where a text belongs: {name}")
+    return entry
 
 
 def list_of(value: Json) -> list[Json]:
@@ -1943,7 +2006,7 @@ class Link(Draws):
         """Begin a link, its seeds funded by the house."""
         if self.link:
             raise Wrong("opens a link that is open")
-        only(e, "n t k by definition", "commits post")
+        said(e, "n t k by definition", "commits post")
         definition = only(e["definition"], "link terms levels tables")
         self.link = text_of(definition["link"])
         self.terms = read_terms(definition["terms"])
@@ -2015,7 +2078,7 @@ class Link(Draws):
         if len(e) != 9:
             only(e, "n t k table round device epoch sequence seats")
         mask = MASKS.get(tuple(e["seats"]))
-        if mask is None or mask >> table.places:
+        if mask is None or mask >> table.places or (not mask and e["seats"] != []):
             raise Wrong(f"names seats {e['seats']}; {table.name} has seats 1 to {table.places}")
         self.in_turn(e, table)
         return mask
@@ -2075,7 +2138,7 @@ class Link(Draws):
         """Lock the bets: every wager contributes."""
         table = self.at(e, "open")
         mask = MASKS.get(tuple(e["seats"]))
-        if mask != table.seats:
+        if mask != table.seats or (not mask and e["seats"] != []):
             raise Wrong(f"locks seats {e['seats']}; the sensors report {SEATS[table.seats]}")
         kind = e.get("kind", "played")
         if kind not in LOCK_KINDS or (mask and kind != "played"):
@@ -2178,7 +2241,7 @@ class Link(Draws):
                     f"gives seat {seat} the line {found.get(seat)!r}; "
                     f"the cards and wagers make it {expected.get(seat)!r}"
                 )
-        raise AssertionError("some line differs")
+        raise Wrong("has lines of nobody")
 
     def correct(self, e: Entry) -> None:
         """Correct a misread card: awards whose line changes are reversed, their seats decided."""
@@ -2212,8 +2275,8 @@ class Link(Draws):
         """Pay tray awards, decide Must Hit, open the next round."""
         table = self.at(e, "dealt")
         more = e.get("more", [])
-        if more:
-            if len(more) > 2:
+        if more or more != []:
+            if len(list_of(more)) > 2:
                 raise Wrong("has more than two third cards")
             table.take(more)
         paid = self.pay_tray(table) if table.awards else []
@@ -2254,7 +2317,7 @@ class Link(Draws):
     def void(self, e: Entry) -> None:
         """Void a locked round: wagers go back, contributions stay."""
         table = self.at(e, "locked", "dealt")
-        only(e, "n t k table round by reason", "reversed post")
+        said(e, "n t k table round by reason", "reversed post")
         reversals, _ = self.reverse_all(table, {})
         stakes = table.locked.bit_count() * STAKE
         self.post("house", -stakes)
@@ -2267,14 +2330,14 @@ class Link(Draws):
     def cancel(self, e: Entry) -> None:
         """Give a round up before its lock."""
         table = self.at(e, "open")
-        only(e, "n t k table round by reason")
+        said(e, "n t k table round by reason")
         table.winners = 0
         self.close_round(table, None)
         self.tally["rounds cancelled"] += 1
 
     def shoe(self, e: Entry) -> None:
         """Bring new cards to a table; a committed shoe before them is revealed."""
-        only(e, "n t k table shoe by", "commit secret salt")
+        said(e, "n t k table shoe by", "commit secret salt")
         table = self.tables[e["table"]]
         if e["shoe"] != table.shoe + 1:
             raise Wrong(f"brings shoe {e['shoe']}, where {table.shoe + 1} comes next")
@@ -2304,7 +2367,7 @@ class Link(Draws):
 
     def door(self, e: Entry, before: str, after: str) -> None:
         """Open or close a table between rounds."""
-        only(e, "n t k table by reason")
+        said(e, "n t k table by reason")
         table = self.tables[e["table"]]
         if table.status != before or table.phase != "open":
             raise Wrong(
@@ -2314,7 +2377,7 @@ class Link(Draws):
 
     def pay_one(self, e: Entry) -> None:
         """Pay a pending award by one person."""
-        only(e, "n t k by award amount post")
+        said(e, "n t k by award amount post")
         award = self.payable(e["award"])
         if award.amount > self.terms["two_person_above_micros"]:
             raise Wrong(f"pays {dollars(award.amount)} by one person, where two are needed")
@@ -2324,7 +2387,7 @@ class Link(Draws):
 
     def receive(self, e: Entry) -> None:
         """Take in money that another link sent."""
-        only(e, "n t k by from transfer level amount post")
+        said(e, "n t k by from transfer level amount post")
         link, number = text_of(e["from"]), self.received.get(e["from"], 0) + 1
         if e["transfer"] != number:
             raise Wrong(f"takes transfer {e['transfer']} from {link}, where {number} comes next")
@@ -2338,7 +2401,7 @@ class Link(Draws):
 
     def cleared(self, e: Entry) -> None:
         """Note that a transfer to another link has arrived."""
-        only(e, "n t k by to transfer")
+        said(e, "n t k by to transfer")
         if self.transfers.pop(f"{e['to']}.{e['transfer']}", None) is None:
             raise Wrong(f"clears transfer {e['transfer']} to {e['to']}, which is not on its way")
 
@@ -2347,7 +2410,7 @@ class Link(Draws):
 
     def propose(self, e: Entry) -> None:
         """Take what the first of two persons asks for."""
-        only(e, "n t k number by what reason body")
+        said(e, "n t k number by what reason body")
         self.proposal_count += 1
         if e["number"] != self.proposal_count:
             raise Wrong(f"is proposal {e['number']}, where {self.proposal_count} comes next")
@@ -2370,13 +2433,13 @@ class Link(Draws):
 
     def reject(self, e: Entry) -> None:
         """Turn a proposal down."""
-        only(e, "n t k number by reason")
+        said(e, "n t k number by reason")
         self.settled(e)
         self.tally["proposals rejected"] += 1
 
     def approve(self, e: Entry) -> None:
         """Carry out what the second of two persons agrees to."""
-        only(e, "n t k number by", "revealed transfer paid reversed awards in_force post")
+        said(e, "n t k number by", "revealed transfer paid reversed awards in_force post")
         proposal = self.settled(e)
         if proposal["by"] == e["by"]:
             raise Wrong(f"is approved by {e['by']}, who proposed it: two persons are needed")
@@ -2537,7 +2600,7 @@ class Link(Draws):
 
     def check_balance(self, e: Entry) -> None:
         """Compare the whole state before this entry with what the entries come to."""
-        only(e, "n t k by state")
+        said(e, "n t k by state")
         self.check_identities()
         self.compare_state(e["state"])
         self.balance = self.entry
@@ -2687,9 +2750,11 @@ def normal_state(name: str, part: Json) -> Json:
     if name == "terms":
         return {"simultaneous_seconds": 0, **part}
     if name == "awards":
-        return sorted(({**AWARD_DEFAULTS, **one} for one in part), key=lambda one: one["award"])
+        return sorted(
+            ({**AWARD_DEFAULTS, **one} for one in list_of(part)), key=lambda one: one["award"]
+        )
     if name == "proposals":
-        made = [{**one, "body": strict_json.decode(one["body"])} for one in part]
+        made = [{**one, "body": strict_json.decode(one["body"])} for one in list_of(part)]
         return sorted(made, key=lambda one: one["number"])
     return part
 
@@ -2747,6 +2812,8 @@ class Site:
             self.settle(e)
         elif e["k"] in SITE_NAMES:
             self.name(e)
+        elif e["k"] != "start":
+            unknown(e)
         self.tally[e["k"]] += 1
 
     def settle(self, e: Entry) -> None:
@@ -2785,7 +2852,10 @@ class Site:
 AT_LAST = 2**63  # what is wrong with no entry comes after what is wrong with one
 INLINE_ENTRIES = 20_000  # below it, a second process is not worth its start
 Progress = Callable[[int, int], None]  # entries done, entries in all
-WORKED_OUT_AGAIN = (KeyError, TypeError, ValueError, AttributeError, LookupError, OverflowError)
+WORKED_OUT_AGAIN = (
+    TypeError, ValueError, AttributeError, LookupError, OverflowError, RecursionError,
+    AssertionError,
+)  # fmt: skip
 
 
 @dataclass
@@ -2859,6 +2929,11 @@ def sealed_size(folder: Path) -> int:
         return 0
 
 
+def unknown(e: Entry) -> NoReturn:
+    """Refuse an entry of a kind that there is not."""
+    raise Wrong(f"is of a kind that nobody knows: {e['k']!r}")
+
+
 class Follower:
     """Takes the entries of one log in order, up to the first that is wrong."""
 
@@ -2897,7 +2972,8 @@ class Follower:
             number, moment = entry["n"], entry["t"]
             if number != self.done + 1:
                 raise Wrong(f"says that it is entry {number!r}")
-            if type(moment) is not int or moment < last:
+            if type(moment) is not int or not last <= moment <= AMOUNT_MAX:
+                whole(moment)
                 raise Wrong(f"goes back in time, from {last} to {moment}")
             checker.entry, checker.last_time, checker.time = number, last, moment
             checker.line_hash = extra
@@ -2905,7 +2981,7 @@ class Follower:
             if steps is None:
                 checker.record(entry)  # type: ignore[union-attr]
             else:
-                steps[entry["k"]](entry)
+                (steps.get(entry["k"]) or unknown)(entry)
             self.done = number
 
     def _begin(self, first: Line) -> "Link | Site":
@@ -3142,14 +3218,21 @@ COUNT_WORDS = (
 )  # fmt: skip
 
 
+def visible(text: str) -> str:
+    """Write out what a terminal would obey or hide: names in a log may hold anything."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+
+
 def written(report: LogReport) -> list[str]:
     """Write one log's report as lines."""
     seal, content = report.seal, report.content
     size, checkpoints = seal["size"], seal["checkpoints"]
     lines = [f"{report.name} ({report.origin}): {size:,} entries, {checkpoints} checkpoints"]
-    lines += [
-        f"  witness {name} saw entries 1 to {seen:,}" for name, seen in seal["witnessed"].items()
-    ]
+    lines += [written_witness(name, seen, size) for name, seen in seal["witnessed"].items()]
     if seal["unsealed"]:
         lines.append(f"  {seal['unsealed']:,} entries are not sealed yet, and were not checked")
     if content["kind"] == "link":
@@ -3157,6 +3240,17 @@ def written(report: LogReport) -> list[str]:
     elif content["kind"] == "site":
         lines.append(f"  {listed(content['counts'])}")
     return lines
+
+
+def written_witness(name: str, seen: int, size: int) -> str:
+    """Say up to where a witness has seen the log, and what only the log's own key vouches for."""
+    if seen >= size:
+        return f"  witness {name} has seen all {size:,} entries"
+    saw = f"has seen entries 1 to {seen:,}" if seen else "has seen the empty log only"
+    return (
+        f"  witness {name} {saw}: the last {size - seen:,} of {size:,} entries are not cosigned by "
+        "it, and could have been written anew"
+    )
 
 
 def listed(counts: dict[str, int]) -> str:
@@ -3247,16 +3341,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seen = read_seen(asked.seen, keys)
         reports = verify_folder(asked.folder, keys, Bar(), seen)
     except CallError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(visible(str(error)) + "\n")
         return 2
     problems = [problem for report in reports for problem in report.problems]
     if asked.json:
         sys.stdout.write(as_json(reports, problems) + "\n")
         return 1 if problems else 0
     for report in reports:
-        sys.stdout.write("\n".join(written(report)) + "\n")
+        sys.stdout.write("\n".join(map(visible, written(report))) + "\n")
     for problem in problems[:20]:
-        sys.stdout.write(f"WRONG: {problem}\n")
+        sys.stdout.write(f"WRONG: {visible(str(problem))}\n")
     sys.stdout.write("All of it is right.\n" if not problems else "This log is NOT right.\n")
     return 1 if problems else 0
 

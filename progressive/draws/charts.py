@@ -75,7 +75,7 @@ def _bars(  # noqa: PLR0913, PLR0917 - what the parts of one plot share
         x = LEFT + (index + 0.5) * step
         yield _text(x, scale.bottom + 18, labels[index], anchor="middle")
     yield _text(LEFT + room / 2, scale.bottom + 40, x_title, anchor="middle")
-    note = f"line: expected {expected:,.1f}; band: 99 of 100 bars end in it; axis cut"
+    note = f"cycles a bar; line: expected {expected:,.1f}; band: 99 of 100 bars end in it; axis cut"
     yield _text(WIDTH - RIGHT, 24, note, anchor="end", size=12)
 
 
