@@ -6,7 +6,6 @@ import os
 import random
 import shutil
 import signal
-import time
 from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
@@ -486,18 +485,3 @@ def test_a_stop_before_any_step_of_recovery_is_recovered(folder: Path, tmp_path:
             assert step > 10, "it was never stopped"
             return
     pytest.fail("it never ended")
-
-
-@pytest.mark.long
-def test_fifty_thousand_entries_a_second_are_sealed_in_batches_of_five_hundred(
-    tmp_path: Path,
-) -> None:
-    writer.create(tmp_path / "log", SIGNER)
-    lines = [b"%0300d" % number for number in range(300_000)]
-    begun = time.perf_counter()
-    with LogWriter(tmp_path / "log", KEY) as log:
-        for start in range(0, len(lines), 500):
-            log.append(lines[start : start + 500])
-            log.seal(SIGNER)
-            log.close_segments(SIGNER)
-    assert len(lines) / (time.perf_counter() - begun) > 50_000
