@@ -59,6 +59,19 @@ def test_a_name_that_nobody_has_is_answered_as_slowly_as_one_that_somebody_has(
     assert compared == ["guess", "guess"]
 
 
+def test_no_lock_is_for_ever_even_if_a_process_dies_in_the_middle_of_a_try(
+    services: Services, client: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: object) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(Redis, "pexpire", dies)
+    with pytest.raises(SystemExit):
+        services.users.check("ann", GUESS)
+    [failures] = client.keys("{site}:failures:*")
+    assert client.pttl(failures) > 0
+
+
 def test_many_guesses_at_once_are_no_more_than_five(services: Services) -> None:
     users = services.users
     users.put("ann", [Role.DEALER], "admin")

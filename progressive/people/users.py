@@ -173,6 +173,7 @@ class Users:
         many at once are no more than five.
         """
         failures = self._failures(name)
+        self._client.set(failures, 0, px=LOCKED_MS, nx=True)  # it ends, even if we do in between
         count = self._client.incr(failures)
         if count > FAILURES_MAX:
             raise Refused("locked_out", "too many wrong passwords: try again in 15 minutes")
