@@ -141,7 +141,7 @@ class Endpoint:
 class DevicePosts:
     """Leads what devices post straight to its endpoint: most requests are these, by far.
 
-    Flask would find the same endpoint, and takes as long for that as all the rest does.
+    Flask would find the same endpoint, and takes a fifth of a post's time for that.
     """
 
     def __init__(self, endpoints: Iterable[Endpoint], otherwise: "WSGIApplication") -> None:
